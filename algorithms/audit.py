@@ -1,6 +1,6 @@
 """The auditor: checks every event of every job and fails one that breaks an invariant."""
 
-from typing import assert_never
+from typing import Any, assert_never
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.errors import AuditError
@@ -36,61 +36,31 @@ class Auditor:
         self.live: dict[int, int | None] = {}
         self.champion: int | None = None
 
-    def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
+    def __call__(self, event: events.Event) -> None:
         """Check one event; the events must come in order."""
-        self._check_order(event)
-        number = getattr(event, "configuration", None)
-        if number is not None and not isinstance(event, events.ConfigurationAdmitted):
-            self._require_known(number)
-        if isinstance(event, _OF_LIVING):
-            one = event.arm if isinstance(event, events.TrialFinished) else event.configuration
-            self._require_known(one)
-            kind = type(event).__name__
-            self._require(one not in self.dead, f"configuration {one} has a {kind} after it left")
+        if violation := self._misplaced(event) or self._violation(event):
+            raise AuditError(f"audit at {event.at:g} units: {violation}")
+        self.at = event.at
         match event:
             case events.Started():
                 self.started = event
             case events.ConfigurationAdmitted():
-                self._require(
-                    number == len(self.parameters),
-                    f"configuration {number} admitted, expected {len(self.parameters)}",
-                )
-                if event.parent is not None:
-                    self._require_known(event.parent)
                 self.parameters.append(event.parameters)
             case events.LeaseGranted():
-                self._check_lease(event)
-            case events.BoundsUpdated():
-                self._require(
-                    event.lower <= event.upper,
-                    f"configuration {number} has lower bound {event.lower} above upper bound"
-                    f" {event.upper}",
-                )
-            case events.ConfigurationScored():
-                self._require(
-                    0 < event.units <= event.at,
-                    f"configuration {number} scored on {event.units} units of {event.at}",
-                )
+                self.live[event.configuration] = event.slot
             case events.Paused():
-                self._require(
-                    event.configuration in self.live,
-                    f"configuration {number} paused but it is not live",
-                )
                 del self.live[event.configuration]
             case events.Eliminated() | events.ConfigurationFailed():
-                self._require(number != self.champion, f"the champion {number} left consideration")
                 self.dead.add(event.configuration)
                 self.live.pop(event.configuration, None)
             case events.ChampionChanged():
-                self._require(
-                    event.previous == self.champion,
-                    f"champion {self.champion} replaced as if it were {event.previous}",
-                )
-                self.champion = number
+                self.champion = event.configuration
             case events.TrialFinished():
                 self.seeds[event.configuration] = event.seed
-            case events.ProbeFinished() | events.Decision() | events.Measured():
-                pass  # a score may be any number, and its time is checked above
+            case events.BoundsUpdated() | events.ConfigurationScored() | events.ProbeFinished():
+                pass
+            case events.Decision() | events.Measured():
+                pass
             case events.Finished():
                 self.finished = event
             case _:
@@ -98,47 +68,66 @@ class Auditor:
 
     def close(self) -> events.Finished:
         """Check that the log is complete; its last event."""
-        self._require(self.finished is not None, "the log ends without Finished")
-        assert self.finished is not None
+        if self.finished is None:
+            raise AuditError(f"audit at {self.at:g} units: the log ends without Finished")
         return self.finished
 
-    def _check_order(self, event: events.Event) -> None:
-        self._require(self.finished is None, f"{type(event).__name__} after Finished")
+    def _misplaced(self, event: events.Event) -> str:
+        """Return how an event breaks the order of all events; empty if it does not."""
+        begins = isinstance(event, events.Started)
+        if self.finished is not None:
+            return f"{type(event).__name__} after Finished"
         if self.started is None:
-            self._require(isinstance(event, events.Started), "the first event is not Started")
-            return
-        self._require(not isinstance(event, events.Started), "started twice")
-        self._require(event.at >= self.at, f"time went back from {self.at} to {event.at}")
-        budget = self.started.budget
-        self._require(event.at <= budget, f"{event.at} units consumed of a budget of {budget}")
-        self.at = event.at
+            return "" if begins else "the first event is not Started"
+        if begins:
+            return "started twice"
+        if not event.at >= self.at:
+            return f"time went back from {self.at} to {event.at}"
+        within = event.at <= self.started.budget
+        return "" if within else f"{event.at} units consumed of a budget of {self.started.budget}"
 
-    def _check_lease(self, event: events.LeaseGranted) -> None:
-        self._require(event.amount > 0, f"a lease of {event.amount} is not positive")
-        if not event.fresh:
-            self._require(
-                event.configuration in self.live,
-                f"the lease of {event.configuration} was extended but it is not live",
-            )
-        if event.slot is not None:
-            holder = next((c for c, slot in self.live.items() if slot == event.slot), None)
-            self._require(
-                holder in (None, event.configuration),
-                f"slot {event.slot} given to {event.configuration} while {holder} holds it",
-            )
-        self.live[event.configuration] = event.slot
+    def _violation(self, event: events.Event) -> str:  # noqa: PLR0911
+        """Return how an event is at odds with those before it; empty if it is not."""
+        number: Any = getattr(event, "configuration", None)
+        named: set[Any] = {number, getattr(event, "arm", None), getattr(event, "parent", None)} - {
+            None
+        }
+        if isinstance(event, events.ConfigurationAdmitted):
+            named -= {number}
+            if number != len(self.parameters):
+                return f"configuration {number} admitted, expected {len(self.parameters)}"
+        for one in named:
+            if not 0 <= one < len(self.parameters):
+                return f"configuration {one} was never admitted"
+        if isinstance(event, _OF_LIVING):
+            one = getattr(event, "arm", number)
+            if one in self.dead:
+                return f"configuration {one} has a {type(event).__name__} after it left"
+        if isinstance(event, events.LeaseGranted):
+            return self._lease_violation(event)
+        if isinstance(event, events.BoundsUpdated) and not event.lower <= event.upper:
+            return f"configuration {number} has {event.lower} above upper bound {event.upper}"
+        if isinstance(event, events.ConfigurationScored) and not 0 < event.units <= event.at:
+            return f"configuration {number} scored on {event.units} units of {event.at}"
+        if isinstance(event, events.Paused) and number not in self.live:
+            return f"configuration {number} paused but it is not live"
+        leaves = isinstance(event, events.Eliminated | events.ConfigurationFailed)
+        if leaves and number == self.champion:
+            return f"the champion {number} left consideration"
+        if isinstance(event, events.ChampionChanged) and event.previous != self.champion:
+            return f"champion {self.champion} replaced as if it were {event.previous}"
+        return ""
+
+    def _lease_violation(self, event: events.LeaseGranted) -> str:
+        number, holders = event.configuration, {slot: one for one, slot in self.live.items()}
+        live = {number, *self.live}
         capacity = self.started.capacity if self.started else None
-        self._require(
-            capacity is None or len(self.live) <= capacity,
-            f"{len(self.live)} configurations are live, the capacity is {capacity}",
-        )
-
-    def _require_known(self, configuration: int) -> None:
-        self._require(
-            0 <= configuration < len(self.parameters),
-            f"configuration {configuration} was never admitted",
-        )
-
-    def _require(self, holds: bool, violation: str) -> None:
-        if not holds:
-            raise AuditError(f"audit at {self.at:g} units: {violation}")
+        if not event.amount > 0:
+            return f"a lease of {event.amount} is not positive"
+        if not event.fresh and number not in self.live:
+            return f"the lease of {number} was extended but it is not live"
+        if event.slot is not None and holders.get(event.slot, number) != number:
+            return f"slot {event.slot} given to {number} while {holders[event.slot]} holds it"
+        if capacity is not None and len(live) > capacity:
+            return f"{len(live)} configurations are live, the capacity is {capacity}"
+        return ""

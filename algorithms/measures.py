@@ -212,11 +212,13 @@ def of_test(
     >>> {name: round(value, 3) for name, value in found.items()}
     {'accuracy': 0.667, 'balanced_accuracy': 0.75, 'f1': 0.667, 'roc_auc': 1.0, 'log_loss': 0.415}
     """
-    if task == "regression":
-        return of_numbers(predictions, truth)
     import numpy as np
     from sklearn import metrics  # takes a second to load
 
+    if task == "regression":
+        measured = of_numbers(predictions, truth)
+        # Of labels that are all the same it is 1 or 0.
+        return measured | ({"r2": metrics.r2_score(truth, predictions)} if len(truth) > 1 else {})
     average = "macro" if n_classes > 2 else "binary"
     with warnings.catch_warnings():  # of a class that is predicted and has no test row
         warnings.simplefilter("ignore", UserWarning)

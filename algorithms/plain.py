@@ -38,8 +38,8 @@ UNFIT = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, Ru
 _TEXT = "values"
 """The member that holds the JSON text."""
 
-_NUMBERS = "biuf"
-"""Kinds of numpy's dtypes: booleans, integers, floats."""
+_NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"}
+"""NumPy's types of numbers that are the same on every machine."""
 
 
 _CONTAINERS: dict[str, Any] = {f"${kind.__name__}": kind for kind in (list, tuple, set, frozenset)}
@@ -200,7 +200,7 @@ def _tagged(value: Any, arrays: Arrays) -> Any:
     if type(value) is bytes:
         arrays[name] = np.frombuffer(value, dtype=np.uint8)
         return {"$bytes": name}
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _NUMBERS:
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.str[1:] in _NUMBERS:
         arrays[name] = np.asarray(value)
         return {"$array": name}
     raise UsageError(

@@ -15,15 +15,11 @@ from leaseboard.algorithms.environments.folds import FoldProbe, FoldsEnvironment
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.samples import (
-    Decided,
-    OutsideDecider,
-    ProbeAsked,
     SamplesEnvironment,
 )
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.environments.systems import SystemFit, SystemsEnvironment
-from leaseboard.algorithms.reference.naive import RunningMean
 from leaseboard.algorithms.seeds import generator
 
 
@@ -52,6 +48,9 @@ class Tiny:
     classes: int = 0
     same: int | None = None
 
+
+OUTSIDE: dict[str, Any] = {}
+"""What is asked in place of a ``learner`` and a ``search`` of another library, for tests."""
 
 TRAIN_ROWS = 240
 """Of the 300 rows of the hold-out environment."""
@@ -94,28 +93,7 @@ def _stream(tiny: Tiny) -> Environment:
         stream = Stream(features, labels, namespaces, names, "classification", classes=called)
     else:
         stream = Stream(features, labels, namespaces, names)
-    return StreamEnvironment(stream, budget=tiny.budget, outside=_Outsider)
-
-
-class _Outsider:
-    """Any learner of another system: the mean of the labels so far."""
-
-    def __init__(self, system: str, learner: str, stream: Stream, seed: int) -> None:
-        self._mean = RunningMean().predictor(1, "regression", len(stream.classes) or None)
-
-    def learn_many(
-        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        return self._mean.learn_many(examples, labels).astype(np.float64)
-
-    def predict_waiting(self, examples: NDArray[np.float32], pending: int) -> NDArray[np.float64]:
-        return self._mean.predict_waiting(examples, pending).astype(np.float64)
-
-    def finish(self) -> Cost:
-        return Cost(cpu_seconds=0.5, wall_seconds=1.0, peak_memory_mb=100.0)
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to end."""
+    return StreamEnvironment(stream, budget=tiny.budget, outside=OUTSIDE.get("learner"))
 
 
 def _classes(values: NDArray[np.float32], tiny: Tiny) -> NDArray[np.float32]:
@@ -276,7 +254,10 @@ ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
         _source(_Trials, tiny), 60 if tiny.budget is None else tiny.budget
     ),
     SamplesEnvironment.kind: lambda tiny: SamplesEnvironment(
-        _source(_Learners, tiny), budget=tiny.budget, initial_rows=100, deciders=TinySearch
+        _source(_Learners, tiny),
+        budget=tiny.budget,
+        initial_rows=100,
+        deciders=OUTSIDE.get("search"),
     ),
     SystemsEnvironment.kind: _systems,
     FoldsEnvironment.kind: lambda tiny: FoldsEnvironment(
@@ -293,38 +274,6 @@ CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
     FoldsEnvironment.kind: {None: (0, 1, 5, 9)},
 }
 """By kind and budget: after how many answers an environment may well go on otherwise."""
-
-
-class TinySearch:
-    """Any search of another library: the best on the first rows, or of two folds."""
-
-    def __init__(self, which: OutsideDecider, seed: int) -> None:
-        folds = which.settings.get("folds", 1)
-        numbers = range(which.configurations)
-        if folds == 1:
-            self._left = [ProbeAsked(each, which.initial_rows) for each in numbers]
-        else:
-            rows = max(folds, which.initial_rows)
-            self._left = [ProbeAsked(n, rows, f, folds) for n in numbers for f in (0, 1)]
-        self._asked: list[int] = []
-        self._reported: dict[int, float] = {}
-
-    def hear(self) -> ProbeAsked | Decided:
-        """See `DecidingSession.hear`."""
-        if self._left:
-            self._asked.append(self._left[0].configuration)
-            return self._left.pop(0)
-        best = max(self._reported, key=lambda each: self._reported[each], default=None)
-        others = sorted({*self._asked} - {best})
-        return Decided(best, dict.fromkeys(others, "it is not the best"))
-
-    def report(self, accuracy: float | None) -> None:
-        """See `DecidingSession.report`."""
-        number = self._asked[-1]
-        self._reported[number] = max(accuracy or 0.0, self._reported.get(number, 0.0))
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to end."""
 
 
 def parity(

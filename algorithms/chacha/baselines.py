@@ -6,6 +6,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.chacha.presets import Published, Tuning
 from leaseboard.algorithms.environments.stream import (
@@ -13,12 +14,6 @@ from leaseboard.algorithms.environments.stream import (
     StreamEnvironment,
     one_model,
     require_finite,
-)
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationScored,
-    LeaseGranted,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import make_learner
@@ -117,16 +112,16 @@ class Offline(StreamAlgorithm):
         require_finite(stream, env.budget)
         learner = make_learner(stream_schema(stream), VWConfiguration(), stream.task)
         cut = max(1, round(self.share * env.budget))
-        yield ConfigurationAdmitted(
+        yield events.ConfigurationAdmitted(
             at=0, configuration=0, parameters=VWConfiguration().parameters()
         )
-        yield LeaseGranted(at=0, configuration=0, amount=cut, slot=0)
-        yield ChampionChanged(at=0, configuration=0, previous=None)
+        yield events.LeaseGranted(at=0, configuration=0, amount=cut, slot=0)
+        yield events.ChampionChanged(at=0, configuration=0, previous=None)
         yield from env.record(learner.learn_many(stream.features[:cut], stream.labels[:cut]))
         rest = stream.features[cut : env.budget]
         yield from env.record(learner.predict_many(rest), live=0)
         score = float(env.score().value)
-        yield ConfigurationScored(at=env.at, configuration=0, value=score, units=cut)
+        yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=cut)
         return learner
 
 
@@ -164,20 +159,20 @@ class BestInHindsight(StreamAlgorithm):
             if number == 0 or scores[number] < scores[best]:
                 best, champion, predictions = number, learner, own
         for number, configuration in enumerate(configurations):
-            yield ConfigurationAdmitted(
+            yield events.ConfigurationAdmitted(
                 at=0,
                 configuration=number,
                 parameters=words.parameters(configuration),
                 parent=0 if number else None,
                 origin="oracle" if number else "initial",
             )
-            yield LeaseGranted(at=0, configuration=number, amount=env.budget, slot=number)
+            yield events.LeaseGranted(at=0, configuration=number, amount=env.budget, slot=number)
             if number == 0:
                 yield from words.group_events(number)
         yield from env.record(predictions, live=len(configurations))
-        yield ChampionChanged(at=env.budget, configuration=best, previous=None)
+        yield events.ChampionChanged(at=env.budget, configuration=best, previous=None)
         for number, score in enumerate(scores):
-            yield ConfigurationScored(
+            yield events.ConfigurationScored(
                 at=env.budget, configuration=number, value=score, units=env.budget
             )
         return champion

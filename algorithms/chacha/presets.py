@@ -8,16 +8,11 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.chacha.published_race import PublishedRace
-from leaseboard.algorithms.chacha.rules import Keep, Rules
+from leaseboard.algorithms.chacha.published_race import Keep, PublishedRace, Rules
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.oracle import (
-    ConfigOracle,
-    Tune,
-    make_oracle,
-)
+from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune, make_oracle
 from leaseboard.algorithms.online_automl.racing import Racing
 
 
@@ -39,11 +34,7 @@ class Published(Racing):
         return ConfigOracle()
 
     def race(
-        self,
-        schema: Schema,
-        seed: int,
-        task: str,
-        horizon: float = math.inf,
+        self, schema: Schema, seed: int, task: str, horizon: float = math.inf
     ) -> PublishedRace:
         """See `Racing.race`."""
         n_slots = self.slots(schema)
@@ -96,7 +87,7 @@ class Paper(Tuning):
     tune
         See `Tuning`.
     keep, keep_champion
-        See `leaseboard.algorithms.chacha.rules.Rules`.
+        See `leaseboard.algorithms.chacha.published_race.Rules`.
 
     Notes
     -----

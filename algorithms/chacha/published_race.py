@@ -1,4 +1,7 @@
-"""The published rules as a race: Algorithm 1, and Algorithms 2 and 3 that it calls."""
+"""The published rules as a race: Algorithm 1, and Algorithms 2 and 3 that it calls.
+
+`Rules` say what the paper's text, its authors' two programs and its ablations do differently.
+"""
 
 import math
 from collections.abc import Collection, Generator, Iterator
@@ -7,17 +10,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from leaseboard.algorithms.array_types import Floats
-from leaseboard.algorithms.chacha.rules import Rules
+from leaseboard.algorithms import events
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.chacha.state import RowSteps, Steps
 from leaseboard.algorithms.environments.arrays import uniform
-from leaseboard.algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    Eliminated,
-    Event,
-    LeaseGranted,
-)
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
@@ -26,6 +22,69 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
 from leaseboard.algorithms.online_automl.safe.naming import words_of
+
+Keep = Literal["median", "top-half", "none"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Choices that make a variant of ChaCha.
+
+    Attributes
+    ----------
+    literal : bool
+        The printed text, or the authors' programs. The text has:
+
+        - the bound ``ln(n |S| / δ)`` of appendix A.2, not ``log10(n / δ)``;
+        - the range of all labels, not of those a configuration saw while it was live;
+        - new candidates that join S at once, of which a random one is chosen; not one by one as
+          slots fall free, the newest frontier first;
+        - a replaced champion that leaves, and is no challenger;
+        - models that predict and are tested from the first example on, not after 100;
+        - any ripe challenger that Better may promote, not that of least upper bound alone;
+        - tests before the leases that end at the same example;
+        - no end of elimination when b candidates are left;
+        - slots that only those lose which others need;
+        - candidates that change interactions and learning rate at once, and a step of the
+          learning rate that shrinks when it stops helping.
+    expanded : bool
+        n_min is 5 times the features that the configuration induces, or 5 times the raw ones.
+    keep : "median", "top-half" or "none"
+        Whose slot is safe at the end of a lease: challengers not above the median upper bound of
+        the live challengers; the better half of all live models; no one's.
+    keep_champion : bool
+        Whether the champion's slot is safe always.
+    worse_margin : float
+        Further ε_{c,t} that the Worse test asks for.
+    fixed : bool
+        Whether leases never end and no model is tested.
+    """
+
+    literal: bool = False
+    expanded: bool = False
+    keep: Keep = "median"
+    keep_champion: bool = True
+    worse_margin: float = 0.0
+    fixed: bool = False
+
+    def least_lease(self, raw_dimension: int, dimension: int) -> float:
+        """Return n_min of a configuration, in examples."""
+        if self.fixed:
+            return math.inf
+        features = dimension if self.expanded else raw_dimension
+        return 5.0 * max(1, features)  # a first row without any value has no features yet
+
+    def keeps(self, upper: float, challengers: Doubles, live: Doubles) -> bool:
+        """Return whether a model may stay at the end of its lease.
+
+        By the median of the live challengers (algorithm 2, line 8), or in the better half, rounded
+        up, of all live models, as in FLAML.
+        """
+        if self.keep == "median":
+            return bool(upper <= np.median(challengers))
+        half = math.ceil(len(live) / 2)
+        return self.keep == "top-half" and bool(np.sum(live < upper) < half)
+
 
 Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
 
@@ -113,7 +172,7 @@ class PublishedRace(Race):
         """Return whether a test is positive, a lease has ended, or bounds are to be reported."""
         return bool(self.steps.due) or self.at == self._log_point
 
-    def open(self) -> Iterator[Event]:
+    def open(self) -> Iterator[events.Event]:
         """Make c_init the champion and S its frontier (algorithm 1, line 2); fill the slots."""
         champion = yield from self.admit(VWConfiguration(), None)
         yield from self.words.group_events(champion)
@@ -122,7 +181,7 @@ class PublishedRace(Race):
         yield from self._grant(champion, 0)
         yield from self._fill()
 
-    def decide(self) -> Iterator[Event]:
+    def decide(self) -> Iterator[events.Event]:
         """Yield what follows from the losses: lines 10 to 17, then Schedule."""
         reports_bounds = self._passes_log_point()
         if self.rules.literal:
@@ -139,18 +198,18 @@ class PublishedRace(Race):
         if reports_bounds:
             yield from self.bounds()
 
-    def conclude(self) -> Iterator[Event]:
+    def conclude(self) -> Iterator[events.Event]:
         """Yield the last example's tests, bounds and scores: there is nothing more to schedule."""
         yield from self._test()
         yield from self.bounds()
         yield from super().conclude()
 
-    def bounds(self, numbers: Collection[int] | None = None) -> Iterator[BoundsUpdated]:
+    def bounds(self, numbers: Collection[int] | None = None) -> Iterator[events.BoundsUpdated]:
         """Yield the bounds of these configurations, by default of all live ones."""
         for row in self.slots:
             number = int(row["configuration"])
             if number >= 0 and row["n"] > 0 and (numbers is None or number in numbers):
-                yield BoundsUpdated(
+                yield events.BoundsUpdated(
                     at=self.at,
                     configuration=number,
                     value=float(row["loss"]),
@@ -166,7 +225,7 @@ class PublishedRace(Race):
 
     # Algorithm 1, lines 11 to 17
 
-    def _test(self) -> Iterator[Event]:
+    def _test(self) -> Iterator[events.Event]:
         champion = self.slot_of(self.champion)
         if self.rules.fixed or champion == EMPTY or self.slots["n"][champion] == 0:
             return
@@ -176,19 +235,19 @@ class PublishedRace(Race):
             champion = promoted
         yield from self._eliminate_worse(champion)
 
-    def _promote(self, challenger: int) -> Iterator[Event]:
+    def _promote(self, challenger: int) -> Iterator[events.Event]:
         old = self.champion
         yield from self.bounds([old, challenger])
         yield from self._crown(challenger, previous=old)
         if self.rules.literal:
             yield self._eliminate(self.slot_of(old), "replaced as champion")
 
-    def _crown(self, number: int, previous: int | None) -> Iterator[Event]:
+    def _crown(self, number: int, previous: int | None) -> Iterator[events.Event]:
         self.champion = self.steps.champion = number
-        yield ChampionChanged(at=self.at, configuration=number, previous=previous)
+        yield events.ChampionChanged(at=self.at, configuration=number, previous=previous)
         yield from self._consult_oracle()
 
-    def _consult_oracle(self) -> Iterator[Event]:
+    def _consult_oracle(self) -> Iterator[events.Event]:
         """Do ``S ← S + ConfigOracle(C)``; leave out interactions that explode."""
         champion = self.configurations[self.champion]
         for proposal in self.oracle(champion, self.schema.namespaces, self.random):
@@ -200,7 +259,7 @@ class PublishedRace(Race):
             else:
                 self.frontier.append(number)
 
-    def _eliminate_worse(self, champion: int) -> Iterator[Event]:
+    def _eliminate_worse(self, champion: int) -> Iterator[events.Event]:
         failed = [slot for slot in self.live.tolist() if self.steps.is_worse(champion, slot)]
         failed.sort(key=lambda slot: self.joined.index(int(self.holders[slot])))
         if not self.rules.literal:
@@ -212,7 +271,7 @@ class PublishedRace(Race):
             if not self.rules.literal or self._crowded():
                 yield self._eliminate(slot, "worse than the champion")
 
-    def _eliminate(self, slot: int, reason: str) -> Eliminated:
+    def _eliminate(self, slot: int, reason: str) -> events.Eliminated:
         number = int(self.holders[slot])
         self.candidates[number].status = "eliminated"
         self.joined.remove(number)
@@ -220,7 +279,7 @@ class PublishedRace(Race):
 
     # Algorithm 2
 
-    def _judge_leases(self) -> Generator[Event, None, list[int]]:
+    def _judge_leases(self) -> Generator[events.Event, None, list[int]]:
         """Double the leases that ended (lines 2 to 9); return the numbers that have to leave."""
         leaving: list[int] = []
         begun = (self.holders != EMPTY) & (self.slots["n"] > 0)
@@ -242,7 +301,7 @@ class PublishedRace(Race):
                 leaving.append(number)
         return leaving
 
-    def _fill(self) -> Iterator[Event]:
+    def _fill(self) -> Iterator[events.Event]:
         """Vacate slots of those that are out, and fill free ones (lines 2 to 4 and 10 to 13)."""
         if self._crowded():
             for slot in self.live.tolist():
@@ -290,7 +349,7 @@ class PublishedRace(Race):
             self.candidates[number].status = "pending"
             self.joined.append(number)
 
-    def _grant(self, number: int, slot: int) -> Iterator[Event]:
+    def _grant(self, number: int, slot: int) -> Iterator[events.Event]:
         """Start a fresh model: nothing is kept of an earlier one (section 2)."""
         candidate = self.candidates[number]
         candidate.status = "live"
@@ -302,7 +361,7 @@ class PublishedRace(Race):
         row["low"], row["high"] = candidate.low, candidate.high
         yield self._leased(slot)
 
-    def _leased(self, slot: int, *, fresh: bool = True) -> LeaseGranted:
+    def _leased(self, slot: int, *, fresh: bool = True) -> events.LeaseGranted:
         amount = min(float(self.slots["lease"][slot]), self.horizon)
         return self._granted(slot, amount, fresh=fresh)
 
@@ -324,7 +383,7 @@ class PublishedRace(Race):
                 f" {MAX_TERMS} terms: use fewer features a namespace"
             )
 
-    def grow(self, schema: Schema) -> list[Event]:
+    def grow(self, schema: Schema) -> list[events.Event]:
         """See `Race.grow`; bounds widen with the dimensions of configurations."""
         self.models.grow(schema)
         widened = schema.namespaces != self.schema.namespaces

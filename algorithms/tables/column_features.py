@@ -208,28 +208,29 @@ class ColumnFeatures(FeatureMap):
     def _write(self, part: _ColumnPart, rows: Floats, begins: Places, *, learns: bool) -> None:
         """Write a part's features into their columns."""
         if part.codes is not None:
-            places = [self._columns.get(("", key), -1) for key in part.keys]
+            columns = [self._columns.get(("", key)) for key in part.keys]
+            places = [-1 if each is None else each.place for each in columns]
             at = np.array([*places, -1], dtype=np.intp)[part.codes]
-            known = np.flatnonzero(at >= 0)
-            rows[known, at[known]] = 1.0
+            there = np.flatnonzero(at >= 0)
+            rows[there, at[there]] = 1.0
             return
         assert part.numbers is not None
         (name,), numbers = part.keys, part.numbers
-        place = self._columns.get(("", name))
-        if place is None:
+        known = self._columns.get(("", name))
+        if known is None:
             return
-        gaps = np.isnan(numbers)
+        place, gaps = known.place, np.isnan(numbers)
         gaps[: begins[place]] = False
-        if name != part.column and self._origins[place].part == "days":
-            there = numbers[~np.isnan(numbers)]
-            if learns and len(there):
-                self._begins.setdefault(("", name), float(there[0]))
+        if name != part.column and known.origin.part == "days":
+            days = numbers[~np.isnan(numbers)]
+            if learns and len(days):
+                self._begins.setdefault(("", name), float(days[0]))
             numbers = numbers - self._begins.get(("", name), numbers)
         rows[begins[place] :, place] = numbers[begins[place] :]
         marked = self._columns.get(("", indicator(name)))
-        if marked is not None and self._origins[marked].part == MISSING:
-            gaps[: begins[marked]] = False
-            rows[gaps, marked] = 1.0
+        if marked is not None and marked.origin.part == MISSING:
+            gaps[: begins[marked.place]] = False
+            rows[gaps, marked.place] = 1.0
 
 
 def _number(column: str, key: str, numbers: Doubles) -> _ColumnPart:

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -81,6 +81,16 @@ BUCKETS = 16
 """The columns that all its other texts share."""
 
 
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A column of the rows: its place, its namespace, its name for VW, and what it is made of."""
+
+    place: int
+    space: str
+    name: str
+    origin: Origin
+
+
 class FeatureMap:
     """Columns of examples that come as dictionaries.
 
@@ -128,10 +138,7 @@ class FeatureMap:
     ) -> None:
         self.most_namespaces = most_namespaces
         self._declared = declared_spaces(namespaces or {})
-        self._columns: dict[Key, int] = {}
-        self._spaces: list[str] = []  # of each column, as is what follows
-        self._features: list[str] = []
-        self._origins: list[Origin] = []
+        self._columns: dict[Key, Feature] = {}
         self._called: dict[str, str] = {}
         self._groups: list[str] = []
         self._begins: dict[Key, float] = {}
@@ -143,27 +150,27 @@ class FeatureMap:
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return len(self._features)
+        return len(self._columns)
 
     def schema(self) -> Schema:
         """Return the columns seen so far."""
         spaces: dict[str, list[int]] = {}
-        for column, space in enumerate(self._spaces):
-            spaces.setdefault(space, []).append(column)
+        for each in self._columns.values():
+            spaces.setdefault(each.space, []).append(each.place)
         return Schema(
             namespaces=tuple(spaces),
             columns=tuple(map(tuple, spaces.values())),
-            features=tuple(self._features),
-            origins=tuple(self._origins),
+            features=tuple(each.name for each in self._columns.values()),
+            origins=tuple(each.origin for each in self._columns.values()),
             called={n: own for n, own in self._called.items() if n not in self._groups},
         )
 
     def by_column(self) -> dict[str, list[int]]:
         """Return what is made of each column of the examples, by its namespace and name."""
         found: dict[str, list[int]] = {}
-        for ((space, _), column), of in zip(self._columns.items(), self._origins, strict=True):
-            title = f"{space}: {of.column}" if space else of.column
-            found.setdefault(title, []).append(column)
+        for (space, _), each in self._columns.items():
+            title = f"{space}: {each.origin.column}" if space else each.origin.column
+            found.setdefault(title, []).append(each.place)
         return found
 
     def values(self, example: Example) -> Values:
@@ -196,9 +203,7 @@ class FeatureMap:
                 continue  # the examples have it themselves
             if known or count < most:
                 found[key] = 1.0
-                found.origins[key] = Origin(
-                    self._origins[self._columns[space, name]].column, MISSING
-                )
+                found.origins[key] = Origin(self._columns[space, name].origin.column, MISSING)
                 count += not known
         return found
 
@@ -234,8 +239,8 @@ class FeatureMap:
 
     def _origin(self, key: Key) -> Origin | None:
         """Return what the column of `key` is made of; None if it has no column."""
-        column = self._columns.get(key)
-        return None if column is None else self._origins[column]
+        known = self._columns.get(key)
+        return None if known is None else known.origin
 
     def _key_of(self, space: str, column: str, name: str, text: str) -> Key:
         """Return the feature that is 1 where `name`, which is of a column, has this text."""
@@ -263,10 +268,10 @@ class FeatureMap:
         if len(text) > LONGEST_LABEL or ("", f"{name} words#0") in self._columns:
             return None
         key = self._key_of("", name, name, text)
-        column, of = self._columns.get(key), self._origin(key)
-        if column is None or of is None or (of.column, of.part) != (name, ""):
+        known = self._columns.get(key)
+        if known is None or (known.origin.column, known.origin.part) != (name, ""):
             return None
-        return column, key[1] == f"{name}={text}"
+        return known.place, key[1] == f"{name}={text}"
 
     def unknown(self, values: Values) -> dict[Key, Origin]:
         """Return the keys of `values` that have no column yet, with what each is made of.
@@ -282,17 +287,14 @@ class FeatureMap:
         """Return the keys of what was learned that are not among `values`, in order."""
         return [
             key
-            for key, of in zip(self._columns, self._origins, strict=True)
-            if key not in values and of.part != MISSING
+            for key, each in self._columns.items()
+            if key not in values and each.origin.part != MISSING
         ]
 
     def extended(self, keys: Mapping[Key, Origin]) -> FeatureMap:
         """Return a copy in which every one of `keys`, see `unknown`, has a column."""
         grown = copy.copy(self)
-        for name in (
-            *("_columns", "_spaces", "_features", "_origins"),
-            *("_called", "_groups", "_begins", "_n_values"),
-        ):
+        for name in ("_columns", "_called", "_groups", "_begins", "_n_values"):
             setattr(grown, name, getattr(self, name).copy())
         grown.add(keys)
         return grown
@@ -301,11 +303,11 @@ class FeatureMap:
         """Give every one of `keys`, none of which has one, a column; see `unknown`."""
         spaces = self._remember(keys)
         grouped = [key for key, space in spaces.items() if not space]
-        homes = dict(zip(grouped, self._homes(len(grouped)), strict=True))
-        for key in keys:
-            self._spaces.append(vw_name(spaces[key] or homes[key]))
-            self._columns[key] = len(self._features)
-            self._features.append(vw_name(key[1]))
+        spaces |= dict(zip(grouped, self._homes(len(grouped)), strict=True))
+        for key, of in keys.items():
+            self._columns[key] = Feature(
+                len(self._columns), vw_name(spaces[key]), vw_name(key[1]), of
+            )
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_reader()
 
@@ -318,7 +320,6 @@ class FeatureMap:
             The namespace that each of `keys` came with, or that was declared for it or for what it
             is made of; "" where no namespace was declared.
         """
-        self._origins += keys.values()
         spaces = {
             (space, name): space or self._declared.get(name) or self._declared.get(of.column, "")
             for (space, name), of in keys.items()
@@ -335,12 +336,13 @@ class FeatureMap:
 
     def columns(self, keys: Iterable[Key]) -> list[int]:
         """Return the columns of `keys`, all of them known."""
-        return [self._columns[key] for key in keys]
+        return [self._columns[key].place for key in keys]
 
     def _make_reader(self) -> None:
-        keys = zip(self._columns.items(), self._origins, strict=True)
         numbers = {
-            name: column for ((space, name), column), of in keys if not space and of.column == name
+            name: each.place
+            for (space, name), each in self._columns.items()
+            if not space and each.origin.column == name
         }
         self.names = [*numbers] if len(numbers) == self.n_features else None
         self.reader = RowReader(numbers, self._gaps, self._column_of_text)
@@ -349,11 +351,11 @@ class FeatureMap:
 
     def state(self) -> dict[str, Any]:
         """Return all that `restored` needs, as plain values."""
-        columns = zip(self._columns, self._spaces, self._features, self._origins, strict=True)
         return {
             "declared": self._declared,
             "columns": [
-                (*key, space, feature, *astuple(of)) for key, space, feature, of in columns
+                (*key, each.space, each.name, *astuple(each.origin))
+                for key, each in self._columns.items()
             ],
             "groups": self._groups,
             "begins": [(*key, begin) for key, begin in self._begins.items()],
@@ -364,16 +366,11 @@ class FeatureMap:
     def restored(cls, state: Mapping[str, Any]) -> Self:
         """Return a map with the columns of `state`."""
         features = cls()
-        features._declared = dict(state["declared"])
-        origins: dict[Key, Origin] = {}
-        for column, (given, name, space, feature, *of) in enumerate(state["columns"]):
-            features._columns[str(given), str(name)] = column
-            origins[str(given), str(name)] = Origin(*map(str, of))
-            features._spaces.append(str(space))
-            features._features.append(str(feature))
-        features._groups = [str(group) for group in state["groups"]]
+        features._declared, features._groups = state["declared"], state["groups"]
+        for place, (given, key, space, name, *of) in enumerate(state["columns"]):
+            features._columns[given, key] = Feature(place, space, name, Origin(*of))
         features._begins = {(space, name): begin for space, name, begin in state["begins"]}
-        features._remember(origins)
+        features._remember({key: each.origin for key, each in features._columns.items()})
         features._gaps = new_gaps(len(features._columns))
         features._gaps[:] = state["gaps"]
         features._make_reader()
@@ -388,7 +385,7 @@ class FeatureMap:
         row[:] = 0.0
         for key, value in values.items():
             if key in columns:
-                row[columns[key]] = value - self._begin(key, value, learns)
+                row[columns[key].place] = value - self._begin(key, value, learns)
         self.fill(self.block, learns=learns)
         return row
 
@@ -411,7 +408,8 @@ class FeatureMap:
             self._groups = [letter(place) for place in range(math.ceil(count / size))]
             yield from (self._groups[place // size] for place in range(count))
             return
-        sizes = {name: self._spaces.count(name) for name in self._groups}
+        homes = Counter(each.space for each in self._columns.values())
+        sizes = {name: homes[name] for name in self._groups}
         for _ in range(count):
             smallest = min(sizes, key=sizes.__getitem__)
             sizes[smallest] += 1

@@ -8,6 +8,9 @@ from leaseboard.algorithms.base import play
 from leaseboard.algorithms.checks import broken, checks
 from leaseboard.algorithms.log_format import to_json
 from leaseboard.algorithms.testing import tiny_environment
+from tests.algorithms import outside
+
+__all__ = ["outside"]  # for the algorithms of other libraries
 
 PRINT_LOGS = """
 import sys
@@ -23,7 +26,7 @@ for name in sys.argv[1:]:
 
 
 NAMES = registry.names()
-ONE_AN_ENVIRONMENT = {registry.algorithm_class(name).environment: name for name in NAMES}
+ONE_AN_ENVIRONMENT = {registry.algorithm_class(name).environment: name for name in reversed(NAMES)}
 
 
 def test_every_algorithm_keeps_every_rule():
