@@ -12,14 +12,8 @@ from pydantic import Field
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.pulls import (
-    OVERRUN,
-    UNAFFORDABLE,
-    PullsAlgorithm,
-    PullsEnvironment,
-    Trial,
-    Unit,
-)
+from leaseboard.algorithms.environments import pulls
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Unit
 from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError, UsageError, short
 from leaseboard.algorithms.seeds import generator
 
@@ -206,7 +200,7 @@ class Policy:
 
 
 @pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
-class ArmPolicy(PullsAlgorithm):
+class ArmPolicy(pulls.PullsAlgorithm):
     """Algorithm that chooses which arm is tuned next.
 
     Parameters
@@ -264,11 +258,11 @@ class ArmPolicy(PullsAlgorithm):
             yield record.lease(arm, before, env.pulls[arm])
             trial = env.pull(arm)
             yield from record.trial(trial)
-            if trial.reason == OVERRUN:  # which says nothing about the arm
+            if trial.reason == pulls.OVERRUN:  # which says nothing about the arm
                 break
             candidates = policy.candidates.copy()
-            if trial.reason == UNAFFORDABLE:  # nor does this, but what is left only shrinks
-                policy.retire(arm, UNAFFORDABLE)
+            if trial.reason == pulls.UNAFFORDABLE:  # nor does this, but what is left only shrinks
+                policy.retire(arm, pulls.UNAFFORDABLE)
             else:
                 failure = "" if trial.status == "ok" else f"{trial.status}: {trial.reason}"
                 policy.update(arm, trial.reward, env.at - before, failure)
@@ -354,6 +348,6 @@ def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[ev
                 f"its upper bound {upper[out]:.4f} does not exceed"
                 f" the lower bound {lower[leader]:.4f} of arm {leader}"
             )
-        elif (reason := policy.failure[out]) != UNAFFORDABLE:
+        elif (reason := policy.failure[out]) != pulls.UNAFFORDABLE:
             reason = f"{RETIRED}{policy.failures_in_a_row[out]} times in a row: {reason}"
         yield events.Eliminated(at=at, configuration=int(out), reason=reason)

@@ -9,12 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Algorithm, Run, settings_of
-from leaseboard.algorithms.environments.samples import (
-    Decided,
-    OutsideDecider,
-    SamplesAlgorithm,
-    SamplesEnvironment,
-)
+from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model
 from leaseboard.algorithms.environments.systems import SystemsAlgorithm, SystemsEnvironment
@@ -77,21 +72,17 @@ class StreamFramework(Algorithm[StreamEnvironment]):
             raise unknown(f"learner of {self.system}", self.learner, LEARNERS[self.system])
 
     @property
-    def _predicts(self) -> str:
-        """Capabilities of the learner, as in `LEARNERS`."""
-        return LEARNERS[self.system][self.learner]
-
-    @property
     def many_classes(self) -> bool:  # type: ignore[override]
         """True if it predicts three and more classes."""
-        return self._predicts in {"all", "classes"}
+        return LEARNERS[self.system][self.learner] in {"all", "classes"}
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
         """Capabilities on a stream."""
-        if self._predicts == "all":
+        predicts = LEARNERS[self.system][self.learner]
+        if predicts == "all":
             return Algorithm.tasks
-        return frozenset(("regression" if self._predicts == "numbers" else "classification",))
+        return frozenset(("regression" if predicts == "numbers" else "classification",))
 
     @property
     def capacity(self) -> int:
@@ -106,33 +97,30 @@ class StreamFramework(Algorithm[StreamEnvironment]):
             yield from one_model(env, session, settings_of(self))
 
 
-class OutsideSearch(SamplesAlgorithm):
+class OutsideSearch(samples.SamplesAlgorithm):
     """Search of another library, which asks for probes one by one and then chooses."""
 
     system: ClassVar[str]
 
-    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+    def run(self, env: samples.SamplesEnvironment, seed: int) -> Run:
         """Probe what it asks for, and crown what it chooses.
 
         If the budget ends first, the best configuration on the most rows is the answer.
         """
         distinct = yield from env.admit()
-        which = OutsideDecider(
+        which = samples.OutsideDecider(
             self.system, settings_of(self), len(distinct), env.train_rows, env.initial_rows
         )
         known: dict[int, tuple[int, float]] = {}
         failed: dict[int, Probe] = {}
-        dropped: dict[int, str] = {}
-        ended = False
         with env.decider(which, seed) as session:
-            while not isinstance(said := session.hear(), Decided):
+            while not isinstance(said := session.hear(), samples.Decided):
                 index = distinct[said.configuration]
                 if said.fold is None:
                     probe = yield from env.probe(index, said.rows, train=False)
                 else:
                     probe = yield from env.probe_fold(index, said.rows, said.fold, said.folds)
-                if probe is None:
-                    said, ended = Decided(None), True
+                if probe is None:  # the budget is spent
                     break
                 fine = probe.status == "ok"
                 session.report(probe.test_accuracy if fine else None)
@@ -143,12 +131,12 @@ class OutsideSearch(SamplesAlgorithm):
                 best = max(known, key=lambda each: known[each])
                 if index == best:
                     yield events.Measured(at=env.at, value=known[best][1])
-        if said.chosen is not None:
+        dropped: dict[int, str] = {}
+        if not isinstance(said, samples.Decided):
+            yield from env.crown(max(known, key=lambda each: known[each], default=distinct[0]))
+        elif said.chosen is not None:
             yield from env.crown(distinct[said.chosen])
             dropped = {distinct[each]: why for each, why in said.dropped.items()}
-        elif ended:
-            guess = max(known, key=lambda each: known[each], default=distinct[0])
-            yield from env.crown(guess)
         for index in sorted({*failed, *dropped} - {env.champion}):
             if index in failed:
                 yield from env.fail(index, failed[index], None)
