@@ -11,7 +11,6 @@ from leaseboard.algorithms.elementary cimport exp, log, log1p
 
 cdef enum:
     _N_BETS = 24
-    HALVINGS = 64  # of the range for a bound of the interval
 
 N_BETS = _N_BETS
 """Halves of the largest bet: the least finds what takes some 1e13 rows to be seen."""
@@ -35,14 +34,6 @@ cdef double[_N_BETS] log_weights
 cdef Py_ssize_t _k
 for _k in range(_N_BETS):
     log_weights[_k] = LOG_WEIGHTS[_k]
-
-
-def shares(double first, double clip):
-    """Return λ_k c: what each bet loses by a difference of -c."""
-    found = np.empty(_N_BETS)
-    cdef double[::1] stakes = found
-    _write_shares(first, clip, &stakes[0])
-    return found
 
 
 def log_mean(const double[::1] logs):
@@ -121,38 +112,8 @@ def bet(
                     _write_shares(first, running[CLIP], stakes)
 
 
-def least_gain(const double[::1] logs, const double[::1] bets, double level):
-    """Return the least gain, in clips from -1 to 1, at which the mixture is below `level`.
-
-    Parameters
-    ----------
-    logs : array of shape (n,)
-        Logarithms of weight and capital of the bets that never changed.
-    bets : array of shape (n,)
-        What each has staked on all rows together, per clip.
-    level : float
-        A logarithm.
-    """
-    cdef double low = -1.0, high = 1.0, middle = -1.0
-    n = logs.shape[0]
-    for _ in range(HALVINGS):
-        top, total = -INFINITY, 0.0
-        for k in range(n):
-            top = max(top, logs[k] - bets[k] * middle)
-        for k in range(n):
-            total += exp(logs[k] - bets[k] * middle - top)
-        if n > 0 and top + log(total) >= level:
-            low = middle
-        elif middle == -1.0:
-            return middle
-        else:
-            high = middle
-        middle = (low + high) / 2.0
-    return low
-
-
 cdef void _write_shares(double first, double clip, double *stakes) noexcept nogil:
-    """Write `shares`."""
+    """Write λ_k c: what each bet loses by a difference of -c."""
     cdef int k
     for k in range(_N_BETS):
         stakes[k] = _SHARE * min(ldexp(1.0, -k) * (clip / first), 1.0)

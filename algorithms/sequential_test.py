@@ -110,16 +110,9 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.bet_steps import (
-    LOG_WEIGHTS,
-    N_BETS,
-    bet,
-    least_gain,
-    log_mean,
-    shares,
-)
+from leaseboard.algorithms.bet_steps import LOG_WEIGHTS, N_BETS, SHARE, bet, log_mean
 from leaseboard.algorithms.errors import UsageError, invalid
-from leaseboard.algorithms.transcendental import exp, log
+from leaseboard.algorithms.transcendental import exp, exp_all, log
 
 Doubles = NDArray[np.float64]
 
@@ -281,11 +274,11 @@ class SequentialTest:
         if not self.first_clip or self.restarts:
             widest = self.bound or math.inf
             return -widest, widest
-        stakes = shares(self.first_clip, self.clip)
-        same = 2.0 ** -np.arange(N_BETS) * (self.clip / self.first_clip) <= 1  # on all rows
-        bets = stakes[same] * self.counted
+        shares = 2.0 ** -np.arange(N_BETS) * (self.clip / self.first_clip)
+        same = shares <= 1  # on all rows
         lower, upper = (
-            self.clip * least_gain(LOG_WEIGHTS[same] + np.array(logs)[same], bets, level)
+            self.clip
+            * _least_gain((LOG_WEIGHTS + logs)[same], SHARE * shares[same] * self.counted, level)
             for logs in (self.challenger, self.champion)
         )
         return lower, -upper
@@ -325,6 +318,36 @@ class SequentialTest:
                 " give a larger bound or smaller losses"
             )
         return differences
+
+
+HALVINGS = 64
+"""Of the range for a bound of the interval."""
+
+
+def _least_gain(logs: Doubles, bets: Doubles, level: float) -> float:
+    """Return the least gain, in clips from -1 to 1, at which the mixture is below `level`.
+
+    Parameters
+    ----------
+    logs : array of shape (n,)
+        Logarithms of weight and capital of the bets that never changed.
+    bets : array of shape (n,)
+        What each has staked on all rows together, per clip.
+    level : float
+        A logarithm.
+    """
+    low, high, middle = -1.0, 1.0, -1.0
+    for _ in range(HALVINGS if len(logs) else 0):
+        each = logs - bets * middle
+        top = float(each.max())
+        if top + log(exp_all(each - top).sum()) >= level:
+            low = middle
+        elif middle == -1.0:
+            break
+        else:
+            high = middle
+        middle = (low + high) / 2
+    return low
 
 
 def _checked(alpha: float) -> float:
