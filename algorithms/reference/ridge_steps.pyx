@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from libc.math cimport hypot, sqrt
+from libc.math cimport sqrt
 
 from leaseboard.algorithms.elementary cimport exp
 
@@ -105,79 +105,43 @@ cdef void solve(
 
     Where rows are long, `TOGETHER` sums at a time do not wait for each other.
     """
-    cdef Py_ssize_t i = n
-    cdef double[TOGETHER] sums
-    while i > 0:
-        if i < TOGETHER or n - i < TOGETHER:
-            i -= 1
-            row = triangle + i * n
-            weights[i] = _over(_less(rotated[i], row, weights, i + 1, n), row[i])
-            continue
-        # The sums of the next rows over all weights that are known.
-        end, i = i, i - TOGETHER
-        for k in range(TOGETHER):
-            sums[k] = 0.0
-        row = triangle + i * n
+    cdef Py_ssize_t begin, end = n
+    cdef double[TOGETHER] rests
+    while end > 0:
+        # What the weights that are known leave of the right sides of the rows before them.
+        begin = max(end - TOGETHER, 0)
+        for k in range(begin, end):
+            rests[k - begin] = rotated[k]
         for j in range(end, n):
-            for k in range(TOGETHER):
-                sums[k] += row[k * n + j] * weights[j]
+            for k in range(end - begin):
+                rests[k] -= triangle[(begin + k) * n + j] * weights[j]
         # Solve these rows from the last on, with the weights found among themselves.
-        for k in range(TOGETHER - 1, -1, -1):
-            row = triangle + (i + k) * n
-            weights[i + k] = _over(
-                _less(rotated[i + k] - sums[k], row, weights, i + k + 1, end), row[i + k]
-            )
-
-
-cdef inline double _less(
-    double rest, const double *row, const double *found, Py_ssize_t begin, Py_ssize_t end
-) noexcept nogil:
-    """Return what the weights that are found leave of `rest`."""
-    for j in range(begin, end):
-        rest -= row[j] * found[j]
-    return rest
-
-
-cdef inline double _over(double rest, double diagonal) noexcept nogil:
-    return rest / diagonal if diagonal != 0.0 else 0.0
+        for i in range(end - 1, begin - 1, -1):
+            row, rest = triangle + i * n, rests[i - begin]
+            for j in range(i + 1, end):
+                rest -= row[j] * weights[j]
+            weights[i] = rest / row[i] if row[i] != 0.0 else 0.0
+        end = begin
 
 
 cdef void rotate(
     double *triangle, double *rotated, double *row, Py_ssize_t n, double label
 ) noexcept nogil:
     """Take the equation ``row · w = label`` into R and c by Givens rotations; `row` is spent."""
-    cdef double cosine, sine
     for i in range(n):
-        if row[i] != 0.0:
-            # The rotation that takes row[i] into the diagonal, applied to the rest of both rows.
-            _angle(triangle[i * n + i], row[i], &cosine, &sine)
-            _turn(triangle + i * n, row, i, n, cosine, sine)
-            label = _turn_label(rotated + i, label, cosine, sine)
-
-
-cdef inline void _angle(double upper, double lower, double *cosine, double *sine) noexcept nogil:
-    """Write the rotation that leaves nothing of `lower`."""
-    radius = sqrt(upper * upper + lower * lower)
-    cosine[0], sine[0] = upper / radius, lower / radius
-
-
-cdef inline void _turn(
-    double *uppers, double *lowers, Py_ssize_t begin, Py_ssize_t end, double cosine, double sine
-) noexcept nogil:
-    """Apply a rotation to the rest of two rows."""
-    for j in range(begin, end):
-        upper, lower = uppers[j], lowers[j]
-        uppers[j] = cosine * upper + sine * lower
-        lowers[j] = cosine * lower - sine * upper
-
-
-cdef inline double _turn_label(
-    double *rotated, double label, double cosine, double sine
-) noexcept nogil:
-    """Apply a rotation to the right sides of two equations; return the lower one."""
-    upper = rotated[0]
-    rotated[0] = cosine * upper + sine * label
-    return cosine * label - sine * upper
+        if row[i] == 0.0:
+            continue
+        # The rotation that takes row[i] into the diagonal, applied to the rest of both rows.
+        uppers = triangle + i * n
+        radius = sqrt(uppers[i] * uppers[i] + row[i] * row[i])
+        cosine, sine = uppers[i] / radius, row[i] / radius
+        for j in range(i, n):
+            upper, lower = uppers[j], row[j]
+            uppers[j] = cosine * upper + sine * lower
+            row[j] = cosine * lower - sine * upper
+        upper = rotated[i]
+        rotated[i] = cosine * upper + sine * label
+        label = cosine * label - sine * upper
 
 
 cdef double reweigh(double *row, Py_ssize_t n, double margin, double label) noexcept nogil:
