@@ -119,7 +119,7 @@ cdef class Expander:
 
     cdef void emit_base(self, Py_ssize_t row) noexcept nogil:
         """Emit a row's non-zero base features and then the constant."""
-        cdef Py_ssize_t base = 0, i
+        cdef Py_ssize_t base = 0
         cdef float x
         for i in range(self.indptr[row], self.indptr[row + 1]):
             variable = self.indices[i]
@@ -135,18 +135,14 @@ cdef class Expander:
 
     cdef void gather(self, Py_ssize_t size) noexcept nogil:
         """Read the state of the slots that were emitted."""
-        cdef Py_ssize_t i
-        cdef Floats w = self.w, g = self.g, inverse = self.inverse
-        records, slots = self.records, self.slots
+        w, g, inverse, records, slots = self.w, self.g, self.inverse, self.records, self.slots
         for i in range(size):
             record = &records[slots[i]]
             w[i], g[i], inverse[i] = record.w, record.g, record.inverse
 
     cdef void scatter(self, Py_ssize_t size) noexcept nogil:
         """Write it back."""
-        cdef Py_ssize_t i
-        cdef Floats w = self.w, g = self.g, inverse = self.inverse
-        records, slots = self.records, self.slots
+        w, g, inverse, records, slots = self.w, self.g, self.inverse, self.records, self.slots
         for i in range(size):
             record = &records[slots[i]]
             record.w, record.g, record.inverse = w[i], g[i], inverse[i]
@@ -183,10 +179,9 @@ cdef class Expander:
 
     def predict(self, double low, double high, float[::1] out):
         """Predict each row, clamped to a range."""
-        cdef Py_ssize_t t, i
-        cdef Floats v = self.v, z = self.z, w = self.w, inverse = self.inverse
+        cdef Py_ssize_t t
         cdef float never = NEVER
-        records, slots = self.records, self.slots
+        v, z, w, inverse, records, slots = self.v, self.z, self.w, self.inverse, self.records, self.slots
         # With the interpreter's lock: rows stamp what they emit, in the learner.
         for t in range(out.shape[0]):
             size = self.emit(t, False)
@@ -206,13 +201,10 @@ cdef class Expander:
         progressive loss VW prints) clamps to a range that includes the present label; so does
         the update here, but a prediction must not know its label.
         """
-        cdef Floats w = self.w, g = self.g, inverse = self.inverse, v = self.v, z = self.z
-        cdef Floats terms = z + size
-        cdef Floats moved = z + 2 * size
-        totals = self.totals
         cdef int32_t grown = 0, emitted = 0
         cdef float p, growth, square, z2, rate, norm, ppu, step
-        cdef Py_ssize_t i
+        w, g, inverse, v, z, totals = self.w, self.g, self.inverse, self.v, self.z, self.totals
+        terms, moved = z + size, z + 2 * size
         # Predict, and count the features and those that exceed their largest magnitude.
         for i in range(size):
             z[i] = v[i] * inverse[i]
@@ -281,12 +273,9 @@ cdef class PlanExpander(Expander):
         self.gather(len(monomials))
 
     cdef Py_ssize_t emit(self, Py_ssize_t row, bint learning) noexcept nogil:
-        cdef Py_ssize_t i, j, base = 0, d = self.n_variables, n = self.source.shape[0]
-        cdef const float *x = &self.rows[row, 0]
-        cdef const double *scale = &self.scale[0]
-        cdef const uint32_t *source = &self.source[0]
-        cdef const uint32_t *variable = &self.variable[0]
-        cdef Floats v = self.v
+        cdef Py_ssize_t base = 0, d = self.n_variables, n = self.source.shape[0]
+        x, v, scale = &self.rows[row, 0], self.v, &self.scale[0]
+        source, variable = &self.source[0], &self.variable[0]
         # Base features, scaled, and the constant.
         for i in range(d):
             v[i] = <float>(x[i] * scale[i])
@@ -316,15 +305,12 @@ cdef class FullExpander(Expander):
     cdef Py_ssize_t emit(self, Py_ssize_t row, bint learning) noexcept nogil:
         """Emit each multiset of features once: a product is extended only to the right."""
         self.emit_base(row)
-        cdef Py_ssize_t base = self.base, first_bucket = self.n_variables + 1
-        cdef Py_ssize_t i, place, first, level
-        cdef uint64_t *keys = &self.keys[0]
-        cdef Floats v = self.v
-        cdef int32_t *last = self.last
+        cdef Py_ssize_t base = self.base, first_bucket = self.n_variables + 1, first
+        # A level holds the products of one degree, from `start` to `stop`.
+        cdef Py_ssize_t size = base + 1, start = 0, stop = base, level
+        keys, v, last = &self.keys[0], self.v, self.last
         for i in range(base):
             last[i] = i
-        # A level holds the products of one degree, from `start` to `stop`.
-        cdef Py_ssize_t size = base + 1, start = 0, stop = base
         for _ in range(1, self.degree):
             level = size
             for place in range(start, stop):
@@ -406,7 +392,6 @@ cdef class HashedExpander(Expander):
 
     def adopt(self, HashedExpander other, const int64_t[::1] slots, int64_t[::1] here):
         """Fill `here` with the slots of another table's monomials; -1 marks those without one."""
-        cdef int64_t slot
         for slot in slots:
             monomial = &other.monomials[slot]
             source = here[monomial.source]
@@ -414,58 +399,23 @@ cdef class HashedExpander(Expander):
             if here[slot] == EMPTY and source >= 0:
                 here[slot] = self.claim(monomial.key, source, monomial.variable)
 
-    cdef Py_ssize_t look_up(self, uint64_t key, bint claims) noexcept nogil:
-        """Write to `hits` which base features may have a product with a parent; return how many.
-
-        `found` has the product's slot, and -1 where only `find` knows. In a crowded table the
-        answers cannot be predicted, and most say no: no iteration branches, or waits for the one
-        before, though each reads far memory.
-        """
-        cdef Py_ssize_t i, hit, n_hits = 0, base = self.base
-        cdef int bits = self.bits, shift = 64 - self.bits
-        cdef int64_t first = self.n_variables + 1
-        cdef uint64_t owner, numbers = (<uint64_t>1 << bits) - 1
-        cdef uint64_t *keys = &self.keys[0]
-        cdef uint64_t *owners = &self.owners[0]
-        cdef uint64_t *mixed = &self.mixed[0]
-        cdef int64_t *found = &self.found[0]
-        cdef uint8_t *tags = &self.tags[0]
-        cdef Places hits = self.hits
-        # A product's key is the sum of its factors' keys.
-        for i in range(base):
-            mixed[i] = mix(key + keys[i])
-        # Keep those whose bucket's tag is the product's own, or empty where that may be claimed.
-        for i in range(base):
-            tag = tags[mixed[i] >> shift]
-            hits[n_hits] = i
-            n_hits += (tag == tag_of(mixed[i])) | (claims & (tag == 0))
-        # An owner is the rest of its mixed key, and in the low bits the number of its slot.
-        for hit in range(n_hits):
-            key = mixed[hits[hit]]
-            owner = owners[key >> shift]
-            found[hit] = (
-                <int64_t>(owner & numbers) + first
-                if (owner != 0) & (owner >> bits == key << bits >> bits) else -1
-            )
-        return n_hits
-
     cdef Py_ssize_t emit(self, Py_ssize_t row, bint learning) noexcept nogil:
-        """Emit a row; only one that is learned claims empty buckets."""
+        """Emit a row; only one that is learned claims empty buckets.
+
+        In a crowded table the answers cannot be predicted, and most say no: no look-up branches,
+        or waits for the one before, though each reads far memory.
+        """
         self.emit_base(row)
         self.counts[ROWS] += 1
-        cdef Py_ssize_t i, hit, n_hits, place, n_parents = 0, done = 0
-        cdef Py_ssize_t base = self.base, size = self.base + 1
-        cdef int64_t dropped = 0, slot
-        cdef bint new
-        cdef uint64_t key
+        cdef Py_ssize_t base = self.base, size = self.base + 1, n_parents = 0, done = 0, n_hits
+        cdef int bits = self.bits, shift = 64 - self.bits
+        cdef int64_t dropped = 0, first = self.n_variables + 1, slot
         cdef uint32_t last_row = self.counts[ROWS]
-        cdef Places slots = self.slots, parents = self.parents
-        cdef Floats v = self.v
-        cdef uint8_t *is_parent = &self.parent[0]
-        cdef uint64_t *keys = &self.keys[0]
-        cdef int64_t *found = &self.found[0]
-        cdef Places hits = self.hits
-        records = self.records
+        cdef uint64_t key, owner, numbers = (<uint64_t>1 << bits) - 1
+        cdef bint new, same
+        keys, mixed, found, owners = &self.keys[0], &self.mixed[0], &self.found[0], &self.owners[0]
+        tags, is_parent, records = &self.tags[0], &self.parent[0], self.records
+        slots, v, parents, hits = self.slots, self.v, self.parents, self.hits
         # The first parents are base features.
         for i in range(base):
             parents[n_parents] = i
@@ -474,9 +424,22 @@ cdef class HashedExpander(Expander):
         while done < n_parents:
             place = parents[done]
             done += 1
+            # A product's key is the sum of its factors' keys.
             key = self.monomials[slots[place]].key
-            n_hits = self.look_up(key, learning)
+            for i in range(base):
+                mixed[i] = mix(key + keys[i])
+            # Keep those whose bucket's tag is the product's own, or empty where it may be claimed.
+            n_hits = 0
+            for i in range(base):
+                tag = tags[mixed[i] >> shift]
+                hits[n_hits] = i
+                n_hits += (tag == tag_of(mixed[i])) | (learning & (tag == 0))
             dropped += base - n_hits
+            # An owner is the rest of its mixed key, and in the low bits the number of its slot.
+            for hit in range(n_hits):
+                owner = owners[mixed[hits[hit]] >> shift]
+                same = owner >> bits == mixed[hits[hit]] << bits >> bits
+                found[hit] = <int64_t>(owner & numbers) + first if (owner != 0) & same else -1
             for hit in range(n_hits):
                 i, slot = hits[hit], found[hit]
                 if slot < 0:
@@ -506,18 +469,14 @@ cdef inline double clamp(double p, double low, double high) noexcept nogil:
 
 cdef float add_up(const float *terms, Py_ssize_t n) noexcept nogil:
     """Return the sum of n terms in an order that no processor changes: eight sums, then theirs."""
-    cdef float a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0, total
-    cdef Py_ssize_t i, whole = n - n % 8
+    cdef float sums[8]
+    cdef float total
+    cdef Py_ssize_t i, j, whole = n - n % 8
+    sums[:] = [0, 0, 0, 0, 0, 0, 0, 0]
     for i in range(0, whole, 8):
-        a += terms[i]
-        b += terms[i + 1]
-        c += terms[i + 2]
-        d += terms[i + 3]
-        e += terms[i + 4]
-        f += terms[i + 5]
-        g += terms[i + 6]
-        h += terms[i + 7]
-    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
+        for j in range(8):
+            sums[j] += terms[i + j]
+    total = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
     for i in range(whole, n):
         total += terms[i]
     return total
