@@ -82,7 +82,7 @@ class SuccessiveHalving(SamplesAlgorithm):
         yield from env.crown(remaining[0])
         initial = min(self.initial_rows or env.initial_rows, env.train_rows)
         for rows in geometric_sizes(initial, env.train_rows):
-            if len(remaining) == 1:
+            if len(remaining) < 2:
                 break
             accuracy: dict[int, float] = {}
             failed: dict[int, Probe] = {}
@@ -91,17 +91,14 @@ class SuccessiveHalving(SamplesAlgorithm):
                 return
             for index, probe in failed.items():
                 yield from env.fail(index, probe, None)
-            kept = max(1, len(order) // 2) if order else 0
-            remaining, dropped = order[:kept], order[kept:]
-            for index in dropped:
+            remaining = order[: max(1, len(order) // 2)]
+            for index in order[len(remaining) :]:
                 yield Eliminated(
                     at=env.at,
                     configuration=index,
                     reason=f"accuracy {accuracy[index]:.4f} at {rows} rows is not in the best"
                     f" {len(remaining)} of {len(order)}",
                 )
-            if not remaining:
-                return
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,11 +200,8 @@ class Daub(SamplesAlgorithm):
         upper: dict[int, float] = {}
         queue = [index for index in (yield from env.admit()) for _ in sizes[:3]]
         yield from env.crown(queue[0])
-        failed: set[int] = set()
         while queue or upper:
             chosen = queue.pop(0) if queue else max(upper, key=lambda index: upper[index])
-            if chosen in failed:
-                continue
             curve = curves.setdefault(chosen, [])
             if len(curve) == len(sizes):
                 break
@@ -215,10 +209,9 @@ class Daub(SamplesAlgorithm):
             if probe is None:
                 break
             if probe.status != "ok":
-                failed.add(chosen)
                 upper.pop(chosen, None)
-                heirs = [index for index in (*upper, *queue) if index not in failed]
-                yield from env.fail(chosen, probe, heirs[0] if heirs else None)
+                queue = [index for index in queue if index != chosen]
+                yield from env.fail(chosen, probe, next(iter([*upper, *queue]), None))
                 continue
             curve.append(probe)
             upper[chosen] = projected_upper_bound(curve, env.train_rows)
@@ -257,5 +250,4 @@ def projected_upper_bound(curve: Sequence[Probe], full: int) -> float:
     if len(rows) < 3:
         return train
     slope = max(0.0, float(np.polyfit(rows, test, 1)[0]))
-    projected = float(test[-1]) + slope * (full - last.rows)
-    return min(1.0, train, projected) if math.isfinite(projected) else min(1.0, train)
+    return min(1.0, train, float(test[-1]) + slope * (full - last.rows))

@@ -93,10 +93,7 @@ training in large datasets". Theorems 1 and 2.
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, lgamma
 from typing import Literal, get_args
-
-import numpy as np
 
 from leaseboard.algorithms.abc_selection.fitness import lowered, raised
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
@@ -183,7 +180,7 @@ def two_steps(s: int, train_rows: int, t: int, n: int, sample: float, split: flo
     return best_upper(s // 2, s, train_rows, t, sample, split) <= one
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Estimator:
     """Interval of one probe, of the kind that was asked for.
 
@@ -228,47 +225,30 @@ class Estimator:
 
 def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
     """Set the interval of the probed configuration (algorithm 2); return if its bounds crossed."""
-    chosen.rows_before, chosen.seconds_before = chosen.rows, chosen.seconds
     chosen.lower_before, chosen.upper_before = chosen.lower, chosen.upper
-    chosen.rows, chosen.seconds = probe.rows, probe.cpu()
-    chosen.probes += 1
+    chosen.curve.append(probe)
     lower, upper = estimator(probe)
-    if probe.train_correct is not None:
-        chosen.above, chosen.below = upper - probe.train_accuracy, probe.test_accuracy - lower
-    else:
-        chosen.above = chosen.below = 0.0
+    sampled = probe.train_correct is not None
+    chosen.above = upper - probe.train_accuracy if sampled else 0.0
+    chosen.below = probe.test_accuracy - lower if sampled else 0.0
     if estimator.kind == "best":
         chosen.lower_old, chosen.upper_old = chosen.lower, chosen.upper
-        chosen.curve.append(probe)
-        if probe.train_correct is not None:
-            full = estimator.train_rows
-            fitting, upper = upper, raised(upper, chosen.curve, full + estimator.t)
-            if upper > fitting:
-                chosen.upper_old = 1.0  # what was concluded from fitness is forgotten
-            holding, lower = lower, lowered(lower, chosen.curve, full)
-            if lower < holding:
-                chosen.lower_old = 0.0  # what was concluded from exploitiveness is forgotten
+        if sampled:
+            holding, fitting, full = lower, upper, estimator.train_rows
+            lower = lowered(lower, chosen.curve, full)
+            upper = raised(upper, chosen.curve, full + estimator.t)
+            # What was concluded from an assumption that is refuted is forgotten.
+            chosen.lower_old = 0.0 if lower < holding else chosen.lower
+            chosen.upper_old = 1.0 if upper > fitting else chosen.upper
     chosen.lower, chosen.upper = max(lower, chosen.lower_old), min(upper, chosen.upper_old)
-    if chosen.lower <= chosen.upper:
-        return False
-    chosen.lower, chosen.upper = min(lower, upper), upper
-    return True
-
-
-_BLOCK = 1024
+    crossed = chosen.lower > chosen.upper
+    if crossed:
+        chosen.lower, chosen.upper = min(lower, upper), upper
+    return crossed
 
 
 def at_most(x: int, rows: int, correct: int, drawn: int) -> float:
     """Return P(X <= x), X the correct ones among `drawn` of `rows` rows without replacement.
-
-    `scipy.stats` has it too, within a relative difference of 1e-7, but loading it takes longer
-    than a replay of stored probes does.
-
-    Parameters
-    ----------
-    x : int
-    rows, correct, drawn : int
-        All rows, those of them that are correct, and the size of the sample.
 
     Examples
     --------
@@ -277,33 +257,6 @@ def at_most(x: int, rows: int, correct: int, drawn: int) -> float:
     >>> [round(6 * at_most(x, 4, 2, 2)) for x in (-1, 0, 1, 2)]
     [0, 1, 5, 6]
     """
-    least, most = max(0, drawn - (rows - correct)), min(correct, drawn)
-    if x < least:
-        return 0.0
-    if x >= most:
-        return 1.0
-    # Terms shrink away from the mode, so the tail that does not hold it is summed.
-    if x < (drawn + 1) * (correct + 1) // (rows + 2):
-        return _tail(x, rows, correct, drawn)
-    return 1.0 - _tail(drawn - x - 1, rows, rows - correct, drawn)
+    from scipy.stats import hypergeom  # it takes a while to load
 
-
-def _tail(x: int, rows: int, correct: int, drawn: int) -> float:
-    """Sum P(X = j) for j from `x`, below the mode, down to where terms add nothing."""
-    wrong = rows - correct
-    least = max(0, drawn - wrong)
-    chosen = _log_choose(correct, x) + _log_choose(wrong, drawn - x)
-    term = exp(chosen - _log_choose(rows, drawn))
-    total = term
-    while x > least and term > 1e-17 * total:
-        j = np.arange(x, max(least, x - _BLOCK), -1, dtype=float)
-        ratios = j * (wrong - drawn + j) / ((correct - j + 1) * (drawn - j + 1))
-        terms = term * np.cumprod(ratios)
-        total += float(terms.sum())
-        term = float(terms[-1])
-        x -= len(j)
-    return total
-
-
-def _log_choose(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return float(hypergeom.cdf(x, rows, correct, drawn))

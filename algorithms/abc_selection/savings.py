@@ -246,7 +246,7 @@ def samples_needed(
     >>> from leaseboard.algorithms.environments.selecting import Probe
     >>> def probed(index, accuracy):
     ...     probe = Probe(rows=500, test_rows=1000, test_correct=1000 * accuracy)
-    ...     return Prospect(index=index, rows=500, above=0.1, below=0.1, curve=[probe])
+    ...     return Prospect(index=index, above=0.1, below=0.1, curve=[probe])
     >>> good, bad = probed(0, 0.9), probed(1, 0.8)
     >>> samples_needed(bad, [good, bad], [1000, 2000, 4000], epsilon=0.01)
     [1000, 2000]

@@ -21,20 +21,15 @@ from leaseboard.algorithms.environments.selecting import Probe
 
 @dataclass(slots=True, kw_only=True)
 class Prospect:
-    """C_i in the remaining set Omega: its interval, its sample size and its last two probes.
+    """C_i in the remaining set Omega: its interval and its probes.
 
     Attributes
     ----------
     index : int
-    rows : int
-        C.s, the rows of the last probe, 0 before the first.
     lower, upper : float
         C.l and C.u.
     lower_old, upper_old : float
         C.l_old and C.u_old, cached at the last snapshot.
-    probes : int
-    seconds, rows_before, seconds_before : float
-        T of the last probe; rows and T of the one before it.
     lower_before, upper_before : float
         The interval before the last probe.
     curve : list of Probe
@@ -47,15 +42,10 @@ class Prospect:
     """
 
     index: int
-    rows: int = 0
     lower: float = 0.0
     upper: float = 1.0
     lower_old: float = 0.0
     upper_old: float = 1.0
-    probes: int = 0
-    seconds: float = 0.0
-    rows_before: int = 0
-    seconds_before: float = 0.0
     lower_before: float = 0.0
     upper_before: float = 1.0
     curve: list[Probe] = field(default_factory=list)
@@ -63,64 +53,58 @@ class Prospect:
     above: float = 0.0
     below: float = 0.0
 
+    @property
+    def rows(self) -> int:
+        """C.s, the rows of the last probe, 0 before the first."""
+        return self.curve[-1].rows if self.curve else 0
+
+    @property
+    def seconds_more(self) -> float:
+        """T of the last probe minus that of the one before."""
+        return self.curve[-1].cpu() - sum(probe.cpu() for probe in self.curve[-2:-1])
+
 
 def lower_gradient(candidate: Prospect) -> float:
     """Return dT/dl: seconds for each unit that the lower bound rose in the last probe."""
     rise = candidate.lower - candidate.lower_before
-    return (candidate.seconds - candidate.seconds_before) / rise if rise > 0 else math.inf
+    return candidate.seconds_more / rise if rise > 0 else math.inf
 
 
 def upper_gradient(candidate: Prospect) -> float:
     """Return dT/du: seconds for each unit that the upper bound changed; negative when it fell."""
     change = candidate.upper - candidate.upper_before
-    return (candidate.seconds - candidate.seconds_before) / change if change < 0 else -math.inf
+    return candidate.seconds_more / change if change < 0 else -math.inf
 
 
 def by_upper_bound(omega: Sequence[Prospect]) -> list[Prospect]:
-    """Return Omega in descending order of the upper bound, then of the fewest probes."""
-    return sorted(omega, key=lambda c: (-c.upper, c.probes, c.index))
+    """Return Omega in descending order of the upper bound, then of the fewest probes: UCB."""
+    return sorted(omega, key=lambda c: (-c.upper, len(c.curve), c.index))
 
 
-def gradient_ci(omega: Sequence[Prospect], full: int) -> Prospect | None:
-    """Return the guessed best or its runner-up by the cost of moving their bounds (algorithm 3).
+def by_probes(omega: Sequence[Prospect]) -> list[Prospect]:
+    """Return Omega in the order of the fewest probes: RoundRobin."""
+    return sorted(omega, key=lambda c: (len(c.curve), c.index))
 
-    Parameters
-    ----------
-    omega : sequence of Prospect
-        The remaining configurations, at least one.
-    full : int
-        |D_tr|: a candidate of so many rows is exhausted.
 
-    Returns
-    -------
-    Prospect or None
-        None when all are exhausted.
+def gradient_ci(omega: Sequence[Prospect]) -> list[Prospect]:
+    """Return Omega by the upper bound, its best last where others come first (algorithm 3).
+
+    They do if raising the lower bound of the best costs more than lowering their upper bounds.
     """
-    order = by_upper_bound(omega)
-    best, *others = order
-    if best.probes and others:
+    best, *others = order = by_upper_bound(omega)
+    if best.curve and others:
         falls = abs(sum(upper_gradient(other) for other in others))
         if not lower_gradient(best) <= falls:
-            order = [*others, best]
-    return next((c for c in order if c.rows < full), None)
+            return [*others, best]
+    return order
 
 
-def ucb(omega: Sequence[Prospect], full: int) -> Prospect | None:
-    """Return the configuration with the highest upper bound."""
-    return next((c for c in by_upper_bound(omega) if c.rows < full), None)
-
-
-def round_robin(omega: Sequence[Prospect], full: int) -> Prospect | None:
-    """Return the configuration with the fewest probes."""
-    order = sorted(omega, key=lambda c: (c.probes, c.index))
-    return next((c for c in order if c.rows < full), None)
-
-
-SCHEDULERS: dict[str, Callable[[Sequence[Prospect], int], Prospect | None]] = {
+SCHEDULERS: dict[str, Callable[[Sequence[Prospect]], list[Prospect]]] = {
     "gradient-ci": gradient_ci,
-    "ucb": ucb,
-    "round-robin": round_robin,
+    "ucb": by_upper_bound,
+    "round-robin": by_probes,
 }
+"""In which order those that remain are to be probed."""
 
 
 def best_guess(leader: Prospect, omega: Sequence[Prospect]) -> Prospect:

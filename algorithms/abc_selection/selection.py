@@ -129,16 +129,9 @@ class ABC(SamplesAlgorithm):
             for index in (yield from env.admit())
         ]
         sizes = self._sizes(env)
-        estimator = Estimator(
-            kind=self.bounds,
-            n=len(omega),
-            m=len(sizes) - 1,
-            train_rows=env.train_rows,
-            t=env.test_rows,
-            delta=self.delta,
-            idle=PROBES - 1,
-        )
-        allowance = Allowance(list(omega), env.train_rows, env.test_rows)
+        n, m, full, t = len(omega), len(sizes) - 1, env.train_rows, env.test_rows
+        estimator = Estimator(self.bounds, n, m, full, t, self.delta, idle=PROBES - 1)
+        allowance = Allowance(list(omega), full, t)
         leader = omega[0]
         n_crossed = 0.0
         unfit: set[int] = set()
@@ -161,8 +154,9 @@ class ABC(SamplesAlgorithm):
                 continue
             before = chosen.lower
             crossed = estimate(chosen, probe, estimator)
-            yield from self._check_fitness(env, chosen, probe, unfit)
-            yield from self._check_falls(env, chosen, before)
+            if not self._published:
+                yield from self._check_fitness(env, chosen, probe, unfit)
+                yield from self._check_falls(env, chosen, probe, before)
             n_crossed += crossed
             env.note({"crossed_intervals": n_crossed})
             yield events.BoundsUpdated(
@@ -176,13 +170,12 @@ class ABC(SamplesAlgorithm):
             if chosen.lower > leader.lower or (chosen is leader and not self._published):
                 leader = max(omega, key=attrgetter("lower"))
                 yield from env.crown(leader.index)
-            pruned = self._beaten(leader, omega, dropped, env.train_rows)
-            omega = [
-                c for c in sorted(omega + dropped, key=attrgetter("index")) if c not in pruned
-            ]
-            dropped = pruned if self._thrifty else []
-            for c in pruned[len(dropped) :]:
-                yield self._eliminated(env, c, leader)
+            pruned = self._beaten(leader, omega, dropped, full)
+            everyone = sorted(omega + dropped, key=attrgetter("index"))
+            omega, dropped = [c for c in everyone if c not in pruned], pruned
+            if not self._thrifty:
+                yield from self._eliminated(env, dropped, leader)
+                dropped = []
             if pruned:
                 for c in omega:
                     c.lower_old, c.upper_old = c.lower, c.upper
@@ -190,8 +183,7 @@ class ABC(SamplesAlgorithm):
                 yield events.Measured(at=env.at, value=probe.test_accuracy)
         leader = best_guess(leader, omega)
         yield from env.crown(leader.index)
-        for c in dropped:
-            yield self._eliminated(env, c, leader)
+        yield from self._eliminated(env, dropped, leader)
 
     def _next(
         self,
@@ -203,15 +195,15 @@ class ABC(SamplesAlgorithm):
         sizes: list[int],
     ) -> tuple[Prospect, int] | None:
         """Return the next probe, of the last one in full, unless that confirms its bound."""
-        chosen = SCHEDULERS[self.scheduler](omega, env.train_rows) if omega[1:] else None
-        if chosen is not None:
+        full = env.train_rows
+        order = SCHEDULERS[self.scheduler](omega) if omega[1:] else []
+        chosen = next((c for c in order if c.rows < full), None)
+        if chosen:
             if self._thrifty:
                 return self._afford(allowance, chosen, omega, sizes)
-            return chosen, self._next_size(chosen, sizes)
-        measured = not dropped or leader.rows == env.train_rows
-        if measured or env.confirm(leader.index, leader.lower):
-            return None
-        return leader, env.train_rows
+            return chosen, _next_size(chosen, sizes)
+        measured = not dropped or leader.rows == full
+        return None if measured or env.confirm(leader.index, leader.lower) else (leader, full)
 
     def _beaten(
         self, leader: Prospect, omega: list[Prospect], dropped: list[Prospect], full: int
@@ -220,23 +212,22 @@ class ABC(SamplesAlgorithm):
 
         Those dropped before are judged again, as bounds may have fallen since.
         """
-        judge: Prospect | None = leader
-        if self._thrifty:
-            proven = [c for c in omega if len(c.curve) >= PROBES or c.rows == full]
-            judge = max(proven, key=attrgetter("lower"), default=None)
-        if judge is None:
+        proven = [c for c in omega if len(c.curve) >= PROBES or c.rows == full]
+        if self._thrifty and not proven:
             return dropped
+        judge = max(proven, key=attrgetter("lower")) if self._thrifty else leader
         others = [c for c in (*dropped, *omega) if c not in (judge, leader)]
         return [c for c in others if c.upper - judge.lower <= self.epsilon]
 
     def _eliminated(
-        self, env: SamplesEnvironment, c: Prospect, leader: Prospect
-    ) -> events.Eliminated:
-        reason = (
-            f"upper bound {c.upper:.4f} is not {self.epsilon:g} above the lower"
-            f" bound {leader.lower:.4f} of configuration {leader.index}"
-        )
-        return events.Eliminated(at=env.at, configuration=c.index, reason=reason)
+        self, env: SamplesEnvironment, dropped: Sequence[Prospect], leader: Prospect
+    ) -> Run:
+        for c in dropped:
+            reason = (
+                f"upper bound {c.upper:.4f} is not {self.epsilon:g} above the lower"
+                f" bound {leader.lower:.4f} of configuration {leader.index}"
+            )
+            yield events.Eliminated(at=env.at, configuration=c.index, reason=reason)
 
     @property
     def _published(self) -> bool:
@@ -264,7 +255,7 @@ class ABC(SamplesAlgorithm):
         for each in (chosen, *by_upper_bound(omega)):
             if each.rows == full:
                 continue
-            rows = self._next_size(each, sizes)
+            rows = _next_size(each, sizes)
             if len(each.curve) == 1 and allowance.dear(each):
                 rows = sizes[min(sizes.index(rows) + 1, len(sizes) - 1)]
             if rows == full or not allowance.covers(each, rows, omega):
@@ -302,7 +293,7 @@ class ABC(SamplesAlgorithm):
             parameters = env.configurations[chosen.index]
             name = parameters.get("name", parameters["learner"])
             warnings.warn(
-                f"configuration {chosen.index} ({name}) fits {chosen.rows_before} rows worse than"
+                f"configuration {chosen.index} ({name}) fits {before.rows} rows worse than"
                 f" {probe.rows} rows: on the former its accuracy rose by {risen:.4f}."
                 " It stays until its rises are small: let regularisers count shares of the rows,"
                 " not rows or epochs",
@@ -311,21 +302,21 @@ class ABC(SamplesAlgorithm):
             )
         env.note({"unfit_configurations": float(len(unfit))})
 
-    def _check_falls(self, env: SamplesEnvironment, chosen: Prospect, bound: float) -> Run:
+    def _check_falls(
+        self, env: SamplesEnvironment, chosen: Prospect, probe: Probe, bound: float
+    ) -> Run:
         """Report a loss that is worth epsilon, or a full training below the lower bound before."""
-        if not chosen.curve:
-            return
-        last = chosen.curve[-1]
-        if last.rows == env.train_rows:
-            fallen, worth = bound - last.test_accuracy, math.inf
+        if probe.rows == env.train_rows:
+            fallen, worth = bound - probe.test_accuracy, math.inf
         else:
             fallen = fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
-            worth = fallen * math.log2(env.train_rows / last.rows)
+            worth = fallen * math.log2(env.train_rows / probe.rows)
         if fallen > 0 and worth > self.epsilon:
             yield events.ExploitivenessViolated(
-                at=env.at, configuration=chosen.index, rows=last.rows, fall=fallen
+                at=env.at, configuration=chosen.index, rows=probe.rows, fall=fallen
             )
 
-    def _next_size(self, chosen: Prospect, sizes: Sequence[int]) -> int:
-        """Return twice the last size, on the grid of sizes (algorithm 3, line 6)."""
-        return sizes[sizes.index(chosen.rows) + 1] if chosen.probes else sizes[0]
+
+def _next_size(chosen: Prospect, sizes: Sequence[int]) -> int:
+    """Return twice the last size, on the grid of sizes (algorithm 3, line 6)."""
+    return next(rows for rows in sizes if rows > chosen.rows)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from leaseboard.algorithms.abc_selection import bounds
-from leaseboard.algorithms.abc_selection.bounds import at_most
 from leaseboard.algorithms.environments.selecting import Probe
 
 
@@ -173,19 +172,3 @@ def test_the_intervals_of_the_paper_by_hand():
     upper = 0.8 + math.sqrt(log / (2 * S)) + math.sqrt(log / (2 * T))
     lower = 0.8 - math.sqrt(math.log(2 * 3**2 / 0.1) / (2 * TESTED_ON))
     assert interval("paper") == pytest.approx((lower, upper), abs=1e-12)
-
-
-@given(
-    rows=st.integers(1, 4_000_000),
-    correct=st.floats(0, 1),
-    drawn=st.floats(0, 1),
-    deviations=st.floats(-8, 8),
-)
-@settings(max_examples=300, deadline=None)
-def test_the_tail_is_scipys(rows, correct, drawn, deviations):
-    correct, drawn = round(correct * rows), round(drawn * rows)
-    mean = drawn * correct / rows
-    variance = mean * (1 - correct / rows) * (rows - drawn) / max(1, rows - 1)
-    x = round(mean + deviations * math.sqrt(variance))
-    expected = hypergeom.cdf(x, rows, correct, drawn)
-    assert at_most(x, rows, correct, drawn) == pytest.approx(expected, rel=1e-7, abs=1e-14)

@@ -27,7 +27,7 @@ tight = partial(ABC, bounds="best")
 def probed(index, seconds, rows=1000, **others):
     """Return a configuration after one probe of so many seconds of fitting and none of testing."""
     probe = Probe(rows=rows, test_rows=rows, fit_cpu=seconds, train_cpu=0.5)
-    return Prospect(index=index, probes=1, rows=rows, curve=[probe], **others)
+    return Prospect(index=index, curve=[probe], **others)
 
 
 def test_small_data_are_trained_in_full_at_once():
@@ -57,7 +57,7 @@ def test_the_cost_of_the_never_probed_is_that_of_the_others():
 
 def test_tests_cost_what_they_do_on_all_test_rows_and_training_rows_are_not_tested_in_full():
     probe = Probe(rows=1000, test_rows=8000, test_cpu=0.8, train_cpu=0.1)
-    everyone = [Prospect(index=0, probes=1, rows=1000, curve=[probe])]  # 2.5 seconds in full
+    everyone = [Prospect(index=0, curve=[probe])]  # 2.5 seconds in full
     assert not Allowance(everyone, 100_000, 25_000).covers(everyone[0], 1, everyone)
     assert Allowance(everyone, 100_000, 250_000).covers(everyone[0], 1000, everyone)
 
@@ -65,8 +65,7 @@ def test_tests_cost_what_they_do_on_all_test_rows_and_training_rows_are_not_test
 def sampled(index, first, *others, rows=500, learner="own"):
     """Return one after fits of so many seconds on doubling samples, tested in no time."""
     curve = [Probe(rows=rows << k, test_rows=1, fit_cpu=t) for k, t in enumerate((first, *others))]
-    last = curve[-1].rows
-    return Prospect(index=index, probes=len(curve), rows=last, curve=curve, learner=learner)
+    return Prospect(index=index, curve=curve, learner=learner)
 
 
 def test_samples_that_cost_more_than_the_full_training_are_not_charged_to_the_others():

@@ -8,23 +8,20 @@ import pytest
 
 from leaseboard.algorithms.abc_selection import schedulers
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.environments.selecting import Probe
 
-FULL = 8000
 
-
-def probed(index, *, upper, lower=0.5, seconds=1.0, before=None, rows=1000, probes=1):
+def probed(index, *, upper, lower=0.5, seconds=1.0, before=None, probes=1):
     """Return one whose last probe moved its interval from `before` (lower, upper, seconds)."""
-    lower_before, upper_before, seconds_before = before or (0.0, 1.0, 0.0)
+    lower_before, upper_before, *earlier = before or (0.0, 1.0)
+    costs = [*(earlier or [1.0] * (probes - 1)), seconds]
     return Prospect(
         index=index,
-        rows=rows,
         lower=lower,
         upper=upper,
-        probes=probes,
-        seconds=seconds,
-        seconds_before=seconds_before,
         lower_before=lower_before,
         upper_before=upper_before,
+        curve=[Probe(rows=1000, test_rows=1, fit_cpu=cost) for cost in costs],
     )
 
 
@@ -43,43 +40,35 @@ def test_a_bound_that_did_not_improve_has_an_infinite_gradient():
 def test_gradient_ci_probes_the_best_when_raising_it_is_cheaper():
     best = probed(0, lower=0.6, upper=0.9, seconds=3.0, before=(0.5, 0.95, 1.0))  # 2/0.1 = 20
     other = probed(1, upper=0.8, seconds=3.0, before=(0.0, 0.85, 1.0))  # 2/0.05 = 40
-    assert schedulers.gradient_ci([other, best], FULL) is best
+    assert schedulers.gradient_ci([other, best])[0] is best
 
 
 def test_gradient_ci_probes_the_runner_up_when_lowering_all_others_is_cheaper():
     best = probed(0, lower=0.6, upper=0.9, seconds=3.0, before=(0.55, 0.95, 1.0))  # 2/0.05 = 40
     second = probed(1, upper=0.8, seconds=3.0, before=(0.0, 0.9, 1.0))  # 20
     third = probed(2, upper=0.7, seconds=2.0, before=(0.0, 0.8, 1.0))  # 10; 40 > 20 + 10
-    assert schedulers.gradient_ci([third, second, best], FULL) is second
+    assert schedulers.gradient_ci([third, second, best])[0] is second
 
 
 def test_gradients_of_the_others_are_summed():
     best = probed(0, lower=0.6, upper=0.9, seconds=3.0, before=(0.55, 0.95, 1.0))  # 40
     others = [probed(i, upper=0.8, seconds=3.0, before=(0.0, 0.9, 1.0)) for i in (1, 2, 3)]  # 60
-    assert schedulers.gradient_ci([*others, best], FULL) is best
+    assert schedulers.gradient_ci([*others, best])[0] is best
 
 
 def test_a_configuration_without_a_probe_comes_first():
     clipped = probed(0, upper=1.0)
     fresh = Prospect(index=1)
-    assert schedulers.gradient_ci([clipped, fresh], FULL) is fresh
-    assert schedulers.ucb([clipped, fresh], FULL) is fresh
-    assert schedulers.round_robin([clipped, fresh], FULL) is fresh
+    assert schedulers.gradient_ci([clipped, fresh])[0] is fresh
+    assert schedulers.by_upper_bound([clipped, fresh])[0] is fresh
+    assert schedulers.by_probes([clipped, fresh])[0] is fresh
 
 
 def test_ucb_takes_the_highest_upper_bound():
     low, high = probed(0, upper=0.7), probed(1, upper=0.8)
-    assert schedulers.ucb([low, high], FULL) is high
+    assert schedulers.by_upper_bound([low, high])[0] is high
 
 
 def test_round_robin_takes_the_fewest_probes():
     often, seldom = probed(0, upper=0.9, probes=3), probed(1, upper=0.7, probes=2)
-    assert schedulers.round_robin([often, seldom], FULL) is seldom
-
-
-@pytest.mark.parametrize("name", schedulers.SCHEDULERS)
-def test_an_exhausted_configuration_is_skipped(name):
-    schedule = schedulers.SCHEDULERS[name]
-    exhausted, other = probed(0, upper=0.9, rows=FULL), probed(1, upper=0.8, probes=5)
-    assert schedule([exhausted, other], FULL) is other
-    assert schedule([exhausted], FULL) is None
+    assert schedulers.by_probes([often, seldom])[0] is seldom

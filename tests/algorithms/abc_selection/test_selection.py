@@ -190,14 +190,14 @@ def test_who_is_dear_waits_for_the_others_and_skips_a_size():
 
 def test_the_union_counts_distinct_configurations_sizes_and_those_in_use(monkeypatch):
     """Of 50 rows and its doublings, seven are at most a quarter of all; two drop no one."""
-    given = {}
+    given = []
     monkeypatch.setattr(
-        selection, "Estimator", lambda **counts: given.update(counts) or Estimator(**counts)
+        selection,
+        "Estimator",
+        lambda *counts, idle: given.append((*counts, idle)) or Estimator(*counts),
     )
     learners = SimulatedLearners((0.9, 0.9, 0.5, 0.7), 20_000, 5_000, seed=0)
     learners.configurations[1] = learners.configurations[0]
     run(tight(delta=0.05), learners)
-    assert given == {
-        "kind": "best", "n": 3, "m": 7, "train_rows": 20_000, "t": 5_000, "delta": 0.05,
-        "idle": 2,
-    }  # fmt: skip
+    kind, n, m, idle = "best", 3, 7, 2
+    assert given == [(kind, n, m, 20_000, 5_000, 0.05, idle)]
