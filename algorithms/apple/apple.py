@@ -18,14 +18,16 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.kernel import EXAMPLES
 from leaseboard.algorithms.apple.learner import (
+    Examples,
     FullLearner,
     GrowingLearner,
     HashedLearner,
     Heuristic,
     MonomialLearner,
     PlanLearner,
+    learned,
 )
-from leaseboard.algorithms.apple.rates import Chunk, Examples, OnlineLearner
+from leaseboard.algorithms.apple.rates import Chunk, Learners, OnlineLearner
 from leaseboard.algorithms.environments.holdout import Rows
 
 
@@ -113,29 +115,26 @@ class Apple(OnlineLearner):
         """Return the plan where every monomial that the epochs can add fits into 2^bits."""
         d = len(examples.scale)
         most = d * (1 + (self.epochs - 1) * expansion_size(d + 1, self.alpha))
-        kind = PlanLearner if self.takes_plan(examples.rows, most) else HashedLearner
+        kind = PlanLearner if self.takes_plan(examples, most) else HashedLearner
         return kind(examples.scale, rate, self.bits, moments=self.heuristic == "ssm")
 
-    def chunks(
-        self, learner: MonomialLearner, examples: Examples, target: int, n_first_pass: int
-    ) -> Iterator[Chunk]:
-        """Run algorithm 1 over some examples; line 1 is a new `learner`.
+    def chunks(self, learners: Learners, examples: Examples, n_first_pass: int) -> Iterator[Chunk]:
+        """Run algorithm 1 over some examples for each target; line 1 is a new learner.
 
         ========  =======================================================
         symbol    here
         ========  =======================================================
         t, τ_k    examples learned so far, the end of the present epoch
-        w_t, S_k  kept by `learner`
+        w_t, S_k  kept by a learner
         s_k       `expansion_size`
-        M_k       `parents`
+        M_k       `chosen`
         P_k       marked in the learner's slots
         ========  =======================================================
 
         Yields
         ------
         Chunk
-            The predictions of the examples up to the end of an epoch, each made before it was
-            learned, and the expansion that followed. A further call with the same learner
+            The examples up to the end of an epoch. A further call with the same learners
             continues it.
 
         Notes
@@ -143,19 +142,20 @@ class Apple(OnlineLearner):
         Departs from the paper: a monomial whose weight is 0 is never chosen, because it was never
         seen and line 6 does not say which of many such should be.
         """
-        assert isinstance(learner, GrowingLearner)
-        ends, t, done = epoch_ends(n_first_pass, self.epochs), int(learner.totals[EXAMPLES]), 0
+        ends = epoch_ends(n_first_pass, self.epochs)
+        t, done = int(learners[0].totals[EXAMPLES]), 0
         while done < len(examples):  # line 2
             tau = next((end for end in ends if end > t), None)
             part = examples.at(slice(done, tau and done + tau - t))
-            predictions = learner.learn(part.rows, part.targets[target], part.weights)  # 3 and 4
-            done, t, chosen = done + len(part), t + len(part), None
-            if t == tau:  # line 5
+            predictions, expansions = learned(learners, part), []  # lines 3 and 4
+            done, t = done + len(part), t + len(part)
+            for learner in learners if t == tau else ():  # line 5
+                assert isinstance(learner, GrowingLearner)
                 s_k = expansion_size(learner.mean_nonzeros, self.alpha)
-                parents = learner.choose(s_k, self.heuristic, fallback=self.fallback)  # line 6
-                chosen = [learner.monomial(slot) for slot in parents]
-                learner.expand(parents)  # lines 7 and 8
-            yield predictions, chosen
+                chosen = learner.choose(s_k, self.heuristic, fallback=self.fallback)  # line 6
+                expansions.append([learner.monomial(slot) for slot in chosen])
+                learner.expand(chosen)  # lines 7 and 8
+            yield part, predictions, expansions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,17 +181,15 @@ class Polynomial(OnlineLearner):
     def learner(self, examples: Examples, rate: float) -> MonomialLearner:
         """Return a learner that is expanded in full."""
         scale, indicators = examples.scale, indicator_columns(examples.rows)
-        if self.takes_plan(examples.rows, math.comb(len(scale) + self.degree, self.degree)):
+        if self.takes_plan(examples, math.comb(len(scale) + self.degree, self.degree)):
             plan = PlanLearner(scale, rate)
             plan.expand_all(self.degree, indicators)
             return plan
         return FullLearner(scale, rate, self.bits, self.degree, indicators)
 
-    def chunks(
-        self, learner: MonomialLearner, examples: Examples, target: int, n_first_pass: int
-    ) -> Iterator[Chunk]:
+    def chunks(self, learners: Learners, examples: Examples, n_first_pass: int) -> Iterator[Chunk]:
         """Learn with the features unchanged."""
-        yield learner.learn(examples.rows, examples.targets[target], examples.weights), None
+        yield examples, learned(learners, examples), []
 
 
 def indicator_columns(rows: Rows) -> NDArray[np.bool_]:

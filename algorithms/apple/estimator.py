@@ -18,22 +18,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from leaseboard.algorithms.apple import rows as preparation
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.apple.learner import (
+    Examples,
     GrowingLearner,
     Heuristic,
     outputs,
     readable,
 )
-from leaseboard.algorithms.apple.rates import Entrant, Examples
-from leaseboard.algorithms.apple.rows import (
-    CLIP,
-    RowScale,
-    as_rows,
-    check_labels,
-    targets_of,
-    unique_cells,
-)
+from leaseboard.algorithms.apple.rates import Entrant
 from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
@@ -54,7 +48,7 @@ class PolynomialExpansionEstimator(BaseEstimator):
     fallback: bool = False
     bits: int = 18
     scale: bool = True
-    clip: float = CLIP
+    clip: float = preparation.CLIP
     shuffle: bool = True
     random_state: int | np.random.RandomState | None = None
 
@@ -113,20 +107,21 @@ class PolynomialExpansionEstimator(BaseEstimator):
         X, y = numbers_alone(X), complete_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, **checks)
         kept, weights = importances(sample_weight, X)
-        return unique_cells(X)[kept], y[kept], weights
+        return preparation.unique_cells(X)[kept], y[kept], weights
 
     def _fit(self, rows: Rows, targets: Floats, weights: Floats) -> Entrant:
         """Make all passes from nothing; the features grow in the first, in which rates race."""
         self.check()
         apple, probability = self._algorithm(), check_random_state(self.random_state)
-        self.row_scale_ = RowScale.fitted(rows, self.clip, self.scale)
-        examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
+        self.row_scale_ = preparation.RowScale.fitted(rows, self.clip, self.scale)
+        examples = Examples(preparation.as_rows(self.row_scale_.of(rows)), targets, weights)
         best = None
         for _ in range(self.passes):
             if self.shuffle:
                 examples = examples.at(probability.permutation(len(examples)))
             if best:
-                deque(best.learn(apple, examples, len(examples)), maxlen=0)
+                again = apple.chunks(best.learners, examples, len(examples))
+                deque(best.learn(again), maxlen=0)
                 continue
             race = apple.race(examples, [f"x{i}" for i in range(rows.shape[1])])
             while not best:
@@ -143,7 +138,7 @@ class PolynomialExpansionEstimator(BaseEstimator):
         check_is_fitted(self, "learners_")
         X = numbers_alone(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return outputs(self.learners_, self.row_scale_.of(unique_cells(X)))
+        return outputs(self.learners_, self.row_scale_.of(preparation.unique_cells(X)))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -238,7 +233,7 @@ class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator)
             Itself.
         """
         rows, y, weights = self._taken(X, y, sample_weight, y_numeric=True)
-        self._fit(rows, targets_of(check_labels(y)), weights)
+        self._fit(rows, preparation.targets_of(preparation.check_labels(y)), weights)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -12,6 +12,8 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Self
 
@@ -19,21 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.kernel import (
-    CLAIMED,
-    EMITTED,
-    EMPTY,
-    EXAMPLES,
-    HIGH,
-    LOW,
-    NONZEROS,
-    UNSEEN,
-    Expander,
-    FullExpander,
-    HashedExpander,
-    PlanExpander,
-    variable_keys,
-)
+from leaseboard.algorithms.apple import kernel
+from leaseboard.algorithms.apple.kernel import EMPTY, EXAMPLES, UNSEEN
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import DivergedError, SkipError
 
@@ -88,24 +77,17 @@ class MonomialLearner(ABC):
     ) -> None:
         self.scale, self.rate, self.bits = scale, rate, bits
         n_slots = len(scale) + 1 + (self.table << bits)
-        self.variable_keys: NDArray[np.uint64] = variable_keys(len(scale))
+        self.variable_keys: NDArray[np.uint64] = kernel.variable_keys(len(scale))
         self.records: NDArray[Any] = np.zeros(n_slots, dtype=RECORD)
         self.records["inverse"][: len(scale) + 1] = 1 / UNSEEN
         self.moments = np.zeros((n_slots if moments else 0, 2))
         self.totals = np.zeros(8)
 
-    def learn(self, rows: Rows, labels: Floats, weights: Floats | None = None) -> Floats:
-        """Predict each example and then learn it (lines 3 and 4); return the predictions.
-
-        Parameters
-        ----------
-        rows, labels
-        weights : ndarray of float32, shape (n_examples,), optional
-            Above 0: how many examples each counts for; 1 by default.
-        """
-        out = np.empty(len(labels), dtype=np.float32)
-        weights = np.ones_like(out) if weights is None else np.ascontiguousarray(weights)
-        bad = self._expander(rows).learn(np.ascontiguousarray(labels), weights, out)
+    def learn(self, examples: Examples, target: int = 0) -> Floats:
+        """Predict each example and then learn it (lines 3 and 4); return the predictions."""
+        out = np.empty(len(examples), dtype=np.float32)
+        labels, weights = map(np.ascontiguousarray, (examples.targets[target], examples.weights))
+        bad = self._expander(examples.rows).learn(labels, weights, out)
         if bad >= 0:
             raise DivergedError(
                 f"the prediction of training example {bad} is not finite at learning rate"
@@ -116,7 +98,7 @@ class MonomialLearner(ABC):
     def predict(self, rows: Rows, *, clamped: bool = True) -> Floats:
         """Return predictions, clamped to the labels' range or linear in the weights."""
         out = np.empty(rows.shape[0], dtype=np.float32)
-        low, high = self.totals[[LOW, HIGH]] if clamped else (-np.inf, np.inf)
+        low, high = self.totals[[kernel.LOW, kernel.HIGH]] if clamped else (-np.inf, np.inf)
         self._expander(rows).predict(low, high, out)
         return out
 
@@ -133,16 +115,37 @@ class MonomialLearner(ABC):
     @property
     def mean_nonzeros(self) -> float:
         """s: the average number of non-zero base features, the constant counted."""
-        return float(self.totals[NONZEROS] / max(self.totals[EXAMPLES], 1.0))
+        return float(self.totals[kernel.NONZEROS] / max(self.totals[EXAMPLES], 1.0))
 
     @property
     def features_per_example(self) -> float:
         """The average number of non-zero monomials that an example was expanded to."""
-        return float(self.totals[EMITTED] / max(self.totals[EXAMPLES], 1.0))
+        return float(self.totals[kernel.EMITTED] / max(self.totals[EXAMPLES], 1.0))
 
     @abstractmethod
-    def _expander(self, rows: Rows) -> Expander:
+    def _expander(self, rows: Rows) -> kernel.Expander:
         """Return the kernel that learns and predicts these rows."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Rows with a row of targets for each learner, and weights above 0."""
+
+    rows: Rows
+    targets: Floats
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def at(self, places: Slots | slice) -> Examples:
+        """Return the examples at `places`."""
+        return Examples(self.rows[places], self.targets[:, places], self.weights[places])
+
+    @cached_property
+    def scale(self) -> Doubles:
+        """The columns' scales."""
+        return column_scales(self.rows)
 
 
 def column_scales(rows: Rows) -> Doubles:
@@ -333,8 +336,8 @@ class PlanLearner(GrowingLearner):
         self.records["inverse"][len(self.records) - len(new) :] = 1 / UNSEEN
         self.moments = np.pad(self.moments, (more if len(self.moments) else (0, 0), (0, 0)))
 
-    def _expander(self, rows: Rows) -> PlanExpander:
-        return PlanExpander(self, rows.toarray() if sparse.issparse(rows) else rows)
+    def _expander(self, rows: Rows) -> kernel.PlanExpander:
+        return kernel.PlanExpander(self, rows.toarray() if sparse.issparse(rows) else rows)
 
 
 class HashedLearner(GrowingLearner):
@@ -359,7 +362,7 @@ class HashedLearner(GrowingLearner):
     def slots(self) -> Slots:
         """Return the base variables, then the monomials in the order of their first example."""
         d = len(self.scale)
-        return np.delete(np.arange(d + 1 + self.counts[CLAIMED]), d)
+        return np.delete(np.arange(d + 1 + self.counts[kernel.CLAIMED]), d)
 
     def expand(self, slots: Iterable[int]) -> None:
         """Mark parents; their children claim buckets when an example first has them."""
@@ -384,11 +387,11 @@ class HashedLearner(GrowingLearner):
         shared = np.flatnonzero(here >= 0)
         return shared, here[shared]
 
-    def _table(self) -> HashedExpander:
+    def _table(self) -> kernel.HashedExpander:
         return self._expander(sparse.csr_array((0, len(self.scale)), dtype=np.float32))
 
-    def _expander(self, rows: Rows) -> HashedExpander:
-        return HashedExpander(self, sparse.csr_array(rows))
+    def _expander(self, rows: Rows) -> kernel.HashedExpander:
+        return kernel.HashedExpander(self, sparse.csr_array(rows))
 
 
 MOST_PRODUCTS = 2**25
@@ -426,7 +429,7 @@ class FullLearner(MonomialLearner):
         buckets = self.records["inverse"][len(self.scale) + 1 :]
         return len(self.scale) + int(np.count_nonzero(buckets < 1 / UNSEEN))
 
-    def _expander(self, rows: Rows) -> FullExpander:
+    def _expander(self, rows: Rows) -> kernel.FullExpander:
         rows = sparse.csr_array(rows)
         longest = int(np.diff(rows.indptr).max(initial=0))
         products = math.comb(longest + self.max_degree, self.max_degree)
@@ -435,7 +438,7 @@ class FullLearner(MonomialLearner):
                 f"a row of {longest} features has {products:.3g} products of up to"
                 f" {self.max_degree}, more than {MOST_PRODUCTS}: lower the degree"
             )
-        return FullExpander(self, rows, products)
+        return kernel.FullExpander(self, rows, products)
 
 
 def ssm_score(residual_moment: Doubles, moment: Doubles) -> Doubles:
@@ -492,6 +495,11 @@ def readable(monomial: Monomial, names: Sequence[str]) -> str:
     """
     powers = Counter(names[variable] for variable in monomial)
     return "*".join(name if n == 1 else f"{name}^{n}" for name, n in powers.items()) or "1"
+
+
+def learned(learners: Sequence[MonomialLearner], examples: Examples) -> Floats:
+    """Let each learner learn its target; return its predictions before, a column for each."""
+    return np.column_stack([each.learn(examples, i) for i, each in enumerate(learners)])
 
 
 def outputs(learners: Sequence[MonomialLearner], rows: Rows) -> Floats:

@@ -25,8 +25,8 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
-from leaseboard.algorithms.apple.learner import Doubles, GrowingLearner, readable
-from leaseboard.algorithms.apple.rates import Examples, metrics_of
+from leaseboard.algorithms.apple.learner import Doubles, Examples, GrowingLearner, readable
+from leaseboard.algorithms.apple.rates import metrics_of
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment
 
@@ -118,8 +118,8 @@ class ParallelApple(Apple):
 
     def refine(self, node: GrowingLearner, part: Examples) -> Floats:
         """Run step 1 or 3 at one node, whose features grow in its first pass alone."""
-        chunks = self.chunks(node, part, 0, len(part))
-        return np.concatenate([predictions for predictions, _ in chunks])
+        chunks = self.chunks((node,), part, len(part))
+        return np.concatenate([said[:, 0] for _, said, _ in chunks])
 
 
 STEPS = (0.0, 0.5, 1.0, 2.0, 4.0)

@@ -6,39 +6,32 @@ champion, and answers. Rates that are given are raced over the first pass, as th
 default is a race of a few on the first examples, which costs a part of it.
 """
 
-import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.kernel import DROPPED
 from leaseboard.algorithms.apple.learner import (
-    Doubles,
+    Examples,
     Monomial,
     MonomialLearner,
-    column_scales,
     outputs,
     readable,
 )
 from leaseboard.algorithms.apple.rows import targets_of, with_bigrams
 from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.environments import holdout
 from leaseboard.algorithms.environments.arrays import squared_losses
-from leaseboard.algorithms.environments.holdout import (
-    Floats,
-    Holdout,
-    HoldoutAlgorithm,
-    HoldoutEnvironment,
-    Rows,
-)
+from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment
 from leaseboard.algorithms.errors import DivergedError
+
+Learners = tuple[MonomialLearner, ...]
 
 RATES = (0.5, 0.25, 1.0, 0.1, 4.0)
 """What is tried where no rate is given. The first answers until another one has lost less."""
@@ -55,30 +48,9 @@ FINAL = 40_000
 Record = Callable[[Floats], Iterable[events.Event]]
 """Takes predictions of the next examples, made before they were learned."""
 
-Chunk = tuple[Floats, list[Monomial] | None]
-"""Predictions of examples that were learned without a break, and the parents of the expansion at
-their end, or None."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Examples:
-    """Rows with a row of targets for each learner, and weights above 0."""
-
-    rows: Rows
-    targets: Floats
-    weights: Floats
-
-    def __len__(self) -> int:
-        return len(self.weights)
-
-    def at(self, places: NDArray[np.intp] | slice) -> "Examples":
-        """Return the examples at `places`."""
-        return Examples(self.rows[places], self.targets[:, places], self.weights[places])
-
-    @cached_property
-    def scale(self) -> Doubles:
-        """The columns' scales."""
-        return column_scales(self.rows)
+Chunk = tuple[Examples, Floats, list[list[Monomial]]]
+"""Examples that were learned without a break; what was predicted of them before, a column for
+each target; and the new parents of each target, empty without an expansion at their end."""
 
 
 class Entrant:
@@ -98,45 +70,37 @@ class Entrant:
     """
 
     def __init__(
-        self,
-        configuration: int,
-        rate: float,
-        learners: Iterable[MonomialLearner],
-        counted_from: int,
+        self, configuration: int, rate: float, learners: Learners, counted_from: int
     ) -> None:
-        self.configuration, self.rate, self.learners = configuration, rate, tuple(learners)
-        self.counted_from, self.learned = counted_from, 0
-        self.loss_sum = 0.0
+        self.configuration, self.rate, self.learners = configuration, rate, learners
+        self.counted_from, self.learned, self.epoch, self.loss_sum = counted_from, 0, 0, 0.0
         self.recent: list[Floats] = []
-        self.epoch = 0
 
-    def learn(
-        self, algorithm: "OnlineLearner", examples: Examples, n_first_pass: int
-    ) -> Iterator[tuple[Floats, list[list[Monomial]]]]:
-        """Learn examples up to the end of an epoch, again and again.
-
-        Yields
-        ------
-        predictions : ndarray of float32, shape (n, n_targets)
-        expansions : list of list of Monomial
-            The new parents of each target; empty without an expansion.
-        """
-        every = [
-            algorithm.chunks(learner, examples, target, n_first_pass)
-            for target, learner in enumerate(self.learners)
-        ]
-        done = 0
-        for step in zip(*every, strict=True):  # all break at the same examples
-            said = np.column_stack([predictions for predictions, _ in step])
-            part = examples.at(slice(done, done + len(said)))
+    def learn(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Count the losses of chunks as they are learned, and pass them on."""
+        for part, said, expansions in chunks:
+            new = (said, part.targets.T, part.weights)
             losses = part.weights * squared_losses(said, part.targets.T).sum(axis=1)
             self.loss_sum += float(losses[max(self.counted_from - self.learned, 0) :].sum())
-            new = (said, part.targets.T, part.weights)
             old = self.recent or [each[:0] for each in new]
             self.recent = [np.concatenate(pair)[-PREFIX:] for pair in zip(old, new, strict=True)]
-            done += len(said)
-            self.learned += len(said)
-            yield said, [parents for _, parents in step if parents is not None]
+            self.learned += len(part)
+            self.epoch += bool(expansions)
+            yield part, said, expansions
+
+    def expanded(
+        self, expansions: Sequence[Sequence[Monomial]], at: int, names: Sequence[str]
+    ) -> events.FeaturesExpanded:
+        """Return the event of an expansion; of several targets what all found."""
+        parents = dict.fromkeys(parent for each in expansions for parent in each)
+        return events.FeaturesExpanded(
+            at=at,
+            epoch=self.epoch,
+            parents=tuple(readable(parent, names) for parent in parents),
+            size=sum(learner.size for learner in self.learners),
+            degree=max(learner.max_degree for learner in self.learners),
+            configuration=self.configuration,
+        )
 
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -164,7 +128,7 @@ def listed(value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineLearner(HoldoutAlgorithm):
+class OnlineLearner(holdout.HoldoutAlgorithm):
     """Online learner of the hold-out environment, run with one or more learning rates.
 
     Parameters
@@ -202,24 +166,22 @@ class OnlineLearner(HoldoutAlgorithm):
         """Return a learner that has seen nothing, of the kernel that suits the rows."""
 
     @abstractmethod
-    def chunks(
-        self, learner: MonomialLearner, examples: Examples, target: int, n_first_pass: int
-    ) -> Iterator[Chunk]:
-        """Learn some examples with one of their targets, whose first pass has `n_first_pass`."""
+    def chunks(self, learners: Learners, examples: Examples, n_first_pass: int) -> Iterator[Chunk]:
+        """Learn some examples, whose first pass has `n_first_pass`."""
 
-    def holdout(self, env: HoldoutEnvironment) -> Holdout:
+    def holdout(self, env: HoldoutEnvironment) -> holdout.Holdout:
         """Return the examples with the base variables; bigrams are made once an environment."""
         return env.once(with_bigrams, env.holdout) if self.base == "bigram" else env.holdout
 
     def examples(self, env: HoldoutEnvironment) -> Examples:
         """Return the examples of the first pass."""
-        holdout, n = self.holdout(env), min(env.n_train, env.budget)
-        targets = targets_of(holdout.train.labels[:n], len(holdout.classes))
-        return Examples(holdout.train.rows[:n], targets, np.ones(n, dtype=np.float32))
+        data, n = self.holdout(env), min(env.n_train, env.budget)
+        targets = targets_of(data.train.labels[:n], len(data.classes))
+        return Examples(data.train.rows[:n], targets, np.ones(n, dtype=np.float32))
 
-    def takes_plan(self, rows: Rows, most_monomials: int) -> bool:
-        """Return whether the plan suits `rows`, whose features grow to `most_monomials`."""
-        return isinstance(rows, np.ndarray) and most_monomials <= 2**self.bits
+    def takes_plan(self, examples: Examples, most_monomials: int) -> bool:
+        """Return whether the plan suits rows whose features grow to `most_monomials`."""
+        return isinstance(examples.rows, np.ndarray) and most_monomials <= 2**self.bits
 
     def prepare(self, env: HoldoutEnvironment) -> None:
         """Make the base variables."""
@@ -227,21 +189,21 @@ class OnlineLearner(HoldoutAlgorithm):
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Race the learning rates in the first pass; the best one makes the others."""
-        holdout, examples = self.holdout(env), self.examples(env)
-        champion = yield from self.race(examples, holdout.names, env.record)
-        i, at = champion.configuration, env.at
+        data, examples = self.holdout(env), self.examples(env)
+        champion = yield from self.race(examples, data.names, env.record)
+        learners, i, at = champion.learners, champion.configuration, env.at
         if at < env.budget:
             yield events.LeaseGranted(
                 at=at, configuration=i, amount=env.budget, slot=i, fresh=False
             )
         while env.at < env.budget:
             again = examples.at(slice(env.budget - env.at))
-            for predictions, _ in champion.learn(self, again, len(examples)):
-                yield from env.record(as_numbers(predictions))
+            for _, said, _ in self.chunks(learners, again, len(examples)):
+                yield from env.record(as_numbers(said))
         if env.scores_test:
-            env.submit(as_numbers(outputs(champion.learners, holdout.test.rows)))
-        env.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
-        return champion.learners
+            env.submit(as_numbers(outputs(learners, data.test.rows)))
+        env.note({**metrics_of(learners), "expansions": float(champion.epoch)})
+        return learners
 
     def race(
         self,
@@ -260,28 +222,29 @@ class OnlineLearner(HoldoutAlgorithm):
         chooses = len(self.tried) > 1 and not self.rates
         rates = dict(enumerate(self.tried))
         for until in sorted({min(n, PREFIX), min(n, FINAL), n}) if chooses else [n]:
-            part, counted_from = examples.at(slice(until)), until - PREFIX if at else 0
+            part, start = examples.at(slice(until)), until - PREFIX if at else 0
             entrants = []
             for i, rate in rates.items():
-                learners = [self.learner(part, rate) for _ in part.targets]
-                entrants.append(Entrant(i, rate, learners, counted_from))
+                learners = tuple(self.learner(part, rate) for _ in part.targets)
+                entrants.append(Entrant(i, rate, learners, start))
                 if not at:
-                    parameters = {"learning_rate": rate}
-                    yield events.ConfigurationAdmitted(
-                        at=0, configuration=i, parameters=parameters
-                    )
+                    given = {"learning_rate": rate}
+                    yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=given)
                 yield events.LeaseGranted(at=at, configuration=i, amount=until, slot=i)
             if not at:  # the first is the answer until one is better
                 yield events.ChampionChanged(at=0, configuration=0, previous=None)
             left = yield from self._stage(entrants, part, at, names, record)
             champion, at = left[0], until
-            if chooses:
-                n_best = FINALISTS if until == PREFIX < n else 1
-                best = [each for each in left if each.rate <= champion.rate][:n_best]
-                rates = {each.configuration: each.rate for each in best}
-                for each in left:
-                    if each not in best:
-                        yield _eliminated(each, champion, at)
+            if not chooses:
+                continue
+            n_best = FINALISTS if until == PREFIX < n else 1
+            best = [each for each in left if each.rate <= champion.rate][:n_best]
+            rates = {each.configuration: each.rate for each in best}
+            for each in (each for each in left if each not in best):
+                own, least = (e.loss_sum / max(at - start, 1) for e in (each, champion))
+                of = f"examples {start} to {at}" if start else f"the first {at} examples"
+                reason = f"its loss of {of} is {own:.4g}, the least {least:.4g}"
+                yield events.Eliminated(at=at, configuration=each.configuration, reason=reason)
         return champion
 
     def _stage(
@@ -297,9 +260,9 @@ class OnlineLearner(HoldoutAlgorithm):
         The predictions of the champion so far are recorded, at the start the first entrant's.
         Raises DivergedError if no entrant is left.
         """
-        champion = entrants[0]
-        learning = {e: e.learn(self, examples, len(examples)) for e in entrants}
-        while champion.learned < len(examples):
+        champion, n = entrants[0], len(examples)
+        learning = {e: e.learn(self.chunks(e.learners, examples, n)) for e in entrants}
+        while champion.learned < n:
             steps, failures = {}, {}
             for entrant, chunks in learning.items():
                 try:
@@ -311,49 +274,25 @@ class OnlineLearner(HoldoutAlgorithm):
             learning = {entrant: learning[entrant] for entrant in steps}
             answer = champion if champion in steps else next(iter(steps))
             if answer.learned > at:
-                yield from record(as_numbers(steps[answer][0][at - answer.learned :]))
+                yield from record(as_numbers(steps[answer][1][at - answer.learned :]))
                 at = answer.learned
-            for entrant, (_, expansions) in steps.items():
+            for entrant, (_, _, expansions) in steps.items():
                 if expansions:
-                    yield _expanded(entrant, expansions, at, names)
+                    yield entrant.expanded(expansions, at, names)
             best = min(steps, key=lambda entrant: entrant.loss_sum)
             if best is not champion:
                 was, champion = champion.configuration, best
-                yield events.ChampionChanged(at=at, configuration=best.configuration, previous=was)
+                i = best.configuration
+                yield events.ChampionChanged(at=at, configuration=i, previous=was)
             for entrant, reason in failures.items():
-                yield events.ConfigurationFailed(
-                    at=at, configuration=entrant.configuration, reason=reason
-                )
+                i = entrant.configuration
+                yield events.ConfigurationFailed(at=at, configuration=i, reason=reason)
         return sorted(learning, key=lambda entrant: entrant.loss_sum)
 
 
 def as_numbers(columns: Floats) -> Floats:
     """Return a number for each example, or of many targets one for each."""
     return columns[:, 0] if columns.shape[1] == 1 else columns
-
-
-def _expanded(
-    entrant: Entrant, expansions: Sequence[Sequence[Monomial]], at: int, names: Sequence[str]
-) -> events.FeaturesExpanded:
-    """Return the event of an expansion; of several targets what all found."""
-    entrant.epoch += 1
-    parents = dict.fromkeys(parent for each in expansions for parent in each)
-    return events.FeaturesExpanded(
-        at=at,
-        epoch=entrant.epoch,
-        parents=tuple(readable(parent, names) for parent in parents),
-        size=sum(learner.size for learner in entrant.learners),
-        degree=max(learner.max_degree for learner in entrant.learners),
-        configuration=entrant.configuration,
-    )
-
-
-def _eliminated(entrant: Entrant, champion: Entrant, at: int) -> events.Eliminated:
-    start = entrant.counted_from
-    own, least = (each.loss_sum / max(at - start, 1) for each in (entrant, champion))
-    of = f"examples {start} to {at}" if start else f"the first {at} examples"
-    reason = f"its loss of {of} is {own:.4g}, the least {least:.4g}"
-    return events.Eliminated(at=at, configuration=entrant.configuration, reason=reason)
 
 
 def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:

@@ -8,7 +8,7 @@ hash collision, and its parallel mode has not merged the nodes' parents since 20
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -17,16 +17,16 @@ from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 from scipy import sparse
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.rates import Rate, listed
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.holdout import (
+    Floats,
     HoldoutAlgorithm,
     HoldoutEnvironment,
-    Part,
-    Unlabelled,
+    Rows,
 )
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +74,15 @@ class StagePoly(HoldoutAlgorithm):
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Learn with each rate; the one with the lowest progressive squared loss answers."""
-        n = _examples(env)
+        n, rates = min(env.budget, env.n_train), self.rates or (self.learning_rate,)
         text, questions = env.once(written, env, self.bits)
-        rates = self.rates or (self.learning_rate,)
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate}
-            yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
-            yield LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
-        learners = [
-            _workspace(f"-d {text} --cache_file {text}.cache {self.options(env, rate)}")
-            for rate in rates
-        ]
+            yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
+            yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
+        expansion = EXPANSIONS[self.expansion].format(self.alpha, -(-n // self.epochs))
+        cache = f"-d {text} --cache_file {text}.cache -b {self.bits}"
+        learners = [_workspace(f"{cache} -l {rate!r} {expansion}") for rate in rates]
         for learner in learners:
             if learner.get_weighted_examples() != n:
                 raise LeaseboardError(
@@ -94,59 +92,48 @@ class StagePoly(HoldoutAlgorithm):
         losses = [learner.get_sum_loss() for learner in learners]
         champion = int(np.argmin(losses))
         env.skip(n, losses[champion] / max(n, 1))
-        yield ChampionChanged(at=env.at, configuration=champion, previous=None)
+        yield events.ChampionChanged(at=env.at, configuration=champion, previous=None)
         if env.scores_test:
             predictions = [learners[champion].predict(line) for line in questions]
             env.submit(np.array(predictions, dtype=np.float32))
         for learner in learners:
             learner.finish()
 
-    def options(self, env: HoldoutEnvironment, rate: float) -> str:
-        """Return VW's command line."""
-        common = f"-b {self.bits} -l {rate!r}"
-        if self.expansion == "stage_poly":
-            epoch = -(-_examples(env) // self.epochs)
-            return (
-                f"{common} --stage_poly --sched_exponent {self.alpha!r}"
-                f" --batch_sz {epoch} --batch_sz_no_doubling"
-            )
-        product = {"linear": "", "quadratic": " --interactions ::", "cubic": " --interactions :::"}
-        return common + product[self.expansion]
+
+EXPANSIONS = {
+    "stage_poly": "--stage_poly --sched_exponent {!r} --batch_sz {} --batch_sz_no_doubling",
+    "linear": "",
+    "quadratic": "--interactions ::",
+    "cubic": "--interactions :::",
+}
+"""VW's options, with the places of α and of the examples of an epoch."""
 
 
 def written(env: HoldoutEnvironment, bits: int) -> tuple[Path, list[str]]:
     """Write the training rows and VW's cache of them; return the file, and the test rows."""
     folder = Path(tempfile.mkdtemp(prefix="stage-poly-"))
     weakref.finalize(env, shutil.rmtree, folder)
-    text = folder / "train.txt"
+    text, train = folder / "train.txt", env.holdout.train
     with text.open("w", encoding="ascii") as out:
-        for line in lines(env.holdout.train, _examples(env)):
-            out.write(line + "\n")
+        out.writelines(line + "\n" for line in lines(train.rows[: env.budget], train.labels))
     _workspace(f"-d {text} --cache_file {text}.cache -k -b {bits} --noop").finish()
-    return text, list(lines(env.holdout.test))
+    return text, list(lines(env.holdout.test.rows))
 
 
-def _examples(env: HoldoutEnvironment) -> int:
-    """Return how many examples one pass of the budget has."""
-    return min(env.budget, env.n_train)
-
-
-def lines(part: Part | Unlabelled, n: int | None = None) -> Iterator[str]:
-    """Yield the first `n` examples of `part` as VW's text, with their labels if it has any.
-
-    Zeros are left out.
+def lines(rows: Rows, labels: Sequence[float] | Floats = ()) -> Iterator[str]:
+    """Yield examples as VW's text, with their labels if there are any; zeros are left out.
 
     Examples
     --------
-    >>> list(lines(Part(np.float32([[0, 1.5, 2]]), np.float32([-1]))))
+    >>> list(lines(np.float32([[0, 1.5, 2]]), [-1]))
     ['-1 | f1:1.5 f2:2']
     """
-    rows: Any = part.rows if sparse.issparse(part.rows) else sparse.csr_array(part.rows)
-    known = [f"{label:.9g} " for label in part.labels[:n]] if isinstance(part, Part) else None
-    for t in range(rows[:n].shape[0]):
+    rows = sparse.csr_array(rows)
+    for t in range(rows.shape[0]):
         place = slice(rows.indptr[t], rows.indptr[t + 1])
         pairs = zip(rows.indices[place], rows.data[place], strict=True)
-        yield (known[t] if known else "") + "| " + " ".join([f"f{i}:{x:.9g}" for i, x in pairs])
+        label = f"{labels[t]:.9g} " if len(labels) else ""
+        yield f"{label}| " + " ".join([f"f{i}:{x:.9g}" for i, x in pairs])
 
 
 def _workspace(options: str) -> Any:

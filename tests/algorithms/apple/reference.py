@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from leaseboard.algorithms.apple.kernel import EMITTED, EXAMPLES, NONZEROS
-from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, Monomial
+from leaseboard.algorithms.apple.learner import Examples, GrowingLearner, Heuristic, Monomial
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 CONSTANT: Monomial = ()
@@ -52,11 +52,10 @@ class ReferenceLearner(GrowingLearner):
         """Return predictions without learning."""
         return np.array([self._clamped(self._raw(self.values(x))) for x in rows], np.float32)
 
-    def learn(self, rows: Rows, labels: Floats, weights: Floats | None = None) -> Floats:
+    def learn(self, examples: Examples, target: int = 0) -> Floats:
         """Learn as lines 3 and 4 do, with VW's update."""
-        out = []
-        weights = np.ones(len(labels)) if weights is None else weights
-        for x, label, weight in zip(rows, labels, weights, strict=True):
+        out, labels = [], examples.targets[target]
+        for x, label, weight in zip(examples.rows, labels, examples.weights, strict=True):
             y, h = float(label), float(weight)
             m = self.values(x)
             p = self._raw(m)

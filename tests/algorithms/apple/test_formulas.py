@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leaseboard.algorithms.apple.apple import epoch_ends, expansion_size
 from leaseboard.algorithms.apple.kernel import invariant_step, mix, variable_keys
 from leaseboard.algorithms.apple.learner import (
+    Examples,
     HashedLearner,
     PlanLearner,
     column_scales,
@@ -45,7 +46,7 @@ def test_the_constant_counts_as_a_non_zero():
     x = np.array([[1, 0, 2], [0, 0, 3]], dtype=np.float32)
     for kernel in KERNELS:
         learner = kernel(np.ones(3), 0.5)
-        learner.learn(x, np.ones(2, dtype=np.float32))
+        learner.learn(Examples(x, np.ones((1, 2), np.float32), np.ones(2, np.float32)))
         assert learner.mean_nonzeros == (3 + 2) / 2
 
 
@@ -63,7 +64,7 @@ def test_the_first_step_by_hand():
     step = 1 - math.exp(-math.sqrt(0.5))
     for kernel in KERNELS:
         learner = kernel(np.ones(1), 0.5)
-        learner.learn(np.float32([[2]]), np.float32([1]))
+        learner.learn(Examples(np.float32([[2]]), np.float32([[1]]), np.float32([1])))
         assert learner.predict(np.float32([[2]]))[0] == pytest.approx(step)
         assert dict(learner.weights())[(0,)] == pytest.approx(step / 2 / 2)
 

@@ -13,12 +13,12 @@ from scipy import sparse
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.apple.kernel import DROPPED, EMITTED
 from leaseboard.algorithms.apple.learner import (
+    Examples,
     FullLearner,
     HashedLearner,
     PlanLearner,
     column_scales,
 )
-from leaseboard.algorithms.apple.rates import Examples
 from leaseboard.algorithms.errors import SkipError
 from tests.algorithms.apple.reference import ReferenceLearner
 
@@ -36,13 +36,16 @@ def problem(n=240, d=5, seed=0, density=0.7):
 
 def expand(learner, x, y, weights=None, **growth):
     chunks = list(chunks_of(learner, x, y, weights, **growth))
-    parents = [parents for _, parents in chunks if parents is not None]
-    return np.concatenate([predictions for predictions, _ in chunks]), parents
+    parents = [parents[0] for _, _, parents in chunks if parents]
+    return np.concatenate([said[:, 0] for _, said, _ in chunks]), parents
 
 
 def chunks_of(learner, x, y, weights=None, **growth):
-    weights = np.ones_like(y) if weights is None else weights
-    return Apple(**growth).chunks(learner, Examples(x, y[None], weights), 0, len(y))
+    return Apple(**growth).chunks((learner,), examples(x, y, weights), len(y))
+
+
+def examples(x, y, weights=None):
+    return Examples(x, y[None], np.ones_like(y) if weights is None else weights)
 
 
 WEIGHTS = np.random.default_rng(1).choice([0.1, 1, 1, 20], 240).astype(np.float32)
@@ -150,7 +153,7 @@ def test_full_expansions_hold_every_monomial_once(degree):
     plan.expand_all(degree, indicators)
     full = FullLearner(column_scales(x), 0.5, 22, degree, indicators)
 
-    first, second = plan.learn(x, y), full.learn(sparse.csr_array(x), y)
+    first, second = plan.learn(examples(x, y)), full.learn(examples(sparse.csr_array(x), y))
 
     everything = {
         m
@@ -178,9 +181,9 @@ def test_predicting_changes_nothing(kernel):
     x, y = problem()
     learner, double = (KERNELS[kernel](column_scales(x), 0.5, 16) for _ in range(2))
     interrupted = []
-    for predictions, _ in chunks_of(learner, x, y):
+    for _, said, _ in chunks_of(learner, x, y):
         learner.predict(x[::-1])
-        interrupted.append(predictions)
+        interrupted.append(said[:, 0])
 
     expected, _ = expand(double, x, y)
 

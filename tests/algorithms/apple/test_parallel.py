@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
-from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner, column_scales
+from leaseboard.algorithms.apple.learner import Examples, HashedLearner, PlanLearner, column_scales
 from leaseboard.algorithms.apple.parallel import (
     STEPS,
     ParallelApple,
@@ -22,6 +22,11 @@ from leaseboard.algorithms.environments.arrays import squared_losses
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.events import ChampionChanged, ParentsMerged
 from tests.algorithms.played import audited, ended
+
+
+def examples(x, y):
+    return Examples(x, y[None], np.ones_like(y))
+
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
 
@@ -102,7 +107,7 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
     x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
     for node, parents in ((left, [(0,), (0, 1)]), (right, [(2,)])):
         node.expand_by(parents)
-        node.learn(x, x[:, 0])
+        node.learn(examples(x, x[:, 0]))
 
     merged = united([left, right], empty)
 
@@ -119,11 +124,11 @@ def test_beyond_an_average_predictions_go_on_as_they_went(kernel):
     *nodes, first, second = (KERNELS[kernel](column_scales(x), 0.5, 12) for _ in range(4))
     for node, parent, half in zip(nodes, [0, 1], [slice(30), slice(30, 60)], strict=True):
         node.expand([parent])
-        node.learn(x[half], y[half])
+        node.learn(examples(x[half], y[half]))
     before = united(nodes, first)
     again = [copy.deepcopy(before) for _ in range(2)]
     for node, half in zip(again, [slice(20), slice(20, 60)], strict=True):
-        node.learn(x[half], y[half])
+        node.learn(examples(x[half], y[half]))
     average = united(again, second)
 
     moved = [beyond(average, before, step) for step in STEPS]

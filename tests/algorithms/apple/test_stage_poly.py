@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
-from leaseboard.algorithms.apple.rates import Examples
+from leaseboard.algorithms.apple.learner import Examples
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
@@ -40,16 +40,16 @@ def test_linear_predictions_are_vws(kernel, rate):
     train = env.holdout.train
     vw = Workspace(f"--quiet -l {rate}")
     expected = []
-    for line in lines(train):
+    for line in lines(train.rows, train.labels):
         expected.append(vw.predict(line))
         vw.learn(line)
-    tested = [vw.predict(line) for line in lines(env.holdout.test)]
+    tested = [vw.predict(line) for line in lines(env.holdout.test.rows)]
     vw.finish()
     form = np.asarray if kernel == "plan" else sparse.csr_array
     examples = Examples(form(train.rows), train.labels[None], np.ones_like(train.labels))
     learner = Polynomial().learner(examples, rate)
 
-    np.testing.assert_allclose(learner.learn(train.rows, train.labels), expected, atol=2e-4)
+    np.testing.assert_allclose(learner.learn(examples), expected, atol=2e-4)
     np.testing.assert_allclose(learner.predict(env.holdout.test.rows), tested, atol=2e-4)
 
 
