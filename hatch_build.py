@@ -46,6 +46,7 @@ UTILITIES = "leaseboard.algorithms.cython_utilities"
 _CIMPORT = re.compile(rb"^from (leaseboard[.\w]+) cimport (\w*)", re.MULTILINE)
 DIRECTIVES = {
     "language_level": 3,
+    "allow_none_for_extension_args": False,
     "boundscheck": False,
     "wraparound": False,
     "initializedcheck": False,

@@ -351,7 +351,7 @@ cdef class SingleClasses:
             in_round = race.round_length - race.at % race.round_length
             self.until = min(self.until, first + min(in_round, race.ensemble.steady(race.at)))
 
-    def predict(self, ClassPool pool):
+    def predict(self, ClassPool pool or None):
         """Return the probabilities of the classes; nothing is learned."""
         if self.races[0].at >= self.until:
             self.begin(learns=False)
@@ -359,7 +359,7 @@ cdef class SingleClasses:
         self.take(0, 0.0, pool, False, found)
         return found
 
-    def learn(self, Py_ssize_t number, float importance, ClassPool pool):
+    def learn(self, Py_ssize_t number, float importance, ClassPool pool or None):
         """Learn the example's class; return whether a race may have something to decide."""
         first = self.races[0]
         if first.at >= self.until:

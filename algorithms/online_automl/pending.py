@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
@@ -113,6 +114,7 @@ class LaterLabels(ABC):
     """Model of a stream whose labels come after other predictions were made."""
 
     _pending: Pending
+    _lock: threading.RLock
     _late: LateNumbers | LateClasses | None
     _race: Any
 
@@ -154,7 +156,8 @@ class LaterLabels(ABC):
         """Return a prediction whose label will be learned by an id, and of what it was made."""
         late, waiting = self._late, self._pending.of
         if late is not None and late.weighs(self._race, waiting[-1]):
-            return late.ask(self._race, self._row(x), waiting)
+            with self._lock:
+                return late.ask(self._race, self._row(x), waiting)
         kept = np.empty(0) if late is None else late.nothing(self._race)
         return self._predict(x, later=waiting[-1] > 0), kept
 

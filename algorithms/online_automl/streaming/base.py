@@ -1,5 +1,6 @@
 """Base of the classes for streams: growth, state, inspection."""
 
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,7 @@ class OnlineModel(LaterLabels):
         self._late = self._racing.late(self._task)
         self.about: dict[str, Any] = {}
         self._single: SingleExample | None = None
+        self._lock = threading.RLock()  # held while an example is in the row that all share
 
     # The stream
 
@@ -109,13 +111,14 @@ class OnlineModel(LaterLabels):
         return rest
 
     def _predict(self, x: Example, *, later: bool = False) -> Any:
-        if later:
-            row = self._row(x)
-            return 0.0 if self._race is None else self._race.predict(row, later=True)
-        if self._single is not None and (found := self._single.predict(x)) is not None:
-            return found
-        self._row(x)
-        return 0.0 if self._race is None else (self._single or self._bind()).predict_row()
+        with self._lock:
+            if later:
+                row = self._row(x)
+                return 0.0 if self._race is None else self._race.predict(row, later=True)
+            if self._single is not None and (found := self._single.predict(x)) is not None:
+                return found
+            self._row(x)
+            return 0.0 if self._race is None else (self._single or self._bind()).predict_row()
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
@@ -127,12 +130,13 @@ class OnlineModel(LaterLabels):
         if not importance:
             self._features.values(self._without_entity(x))  # refused alike
             return
-        row, race = self._row_to_learn(x), self._race
-        assert race is not None
-        if self._last is not None:
-            self._last.add_one(race.at, row, label, importance)
-        if (self._single or self._bind()).learn_row(label, importance):
-            self._record(race.decide())
+        with self._lock:
+            row, race = self._row_to_learn(x), self._race
+            assert race is not None
+            if self._last is not None:
+                self._last.add_one(race.at, row, label, importance)
+            if (self._single or self._bind()).learn_row(label, importance):
+                self._record(race.decide())
 
     def _row_to_learn(self, x: Example) -> Floats:
         """Return an example as a row, in which each of its features has a place."""
@@ -170,7 +174,8 @@ class OnlineModel(LaterLabels):
             return np.zeros(0, dtype=np.float32)
         weighs = importances > 0
         if block is not None and weighs.any() and not np.isnan(block[1]).any():
-            return self._advance(self._rows(*block, weighs), labels, importances)
+            with self._lock:
+                return self._advance(self._rows(*block, weighs), labels, importances)
         examples = examples_of(X)
         self._check(examples, weighs)
         predictions = np.zeros(n_examples, dtype=np.float32)

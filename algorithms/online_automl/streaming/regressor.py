@@ -171,8 +171,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         """
         if id is not None:
             return self._predict_pending(id, x, store_x)
-        found = None if self._single is None else self._single.predict(x)
-        return self._predict(x) if found is None else found
+        prediction: float = self._predict(x)
+        return prediction
 
     def learn_one(self, x: Example, y: float, w: float = 1.0) -> None:
         """Learn one example; no prediction need have been asked for.
@@ -184,8 +184,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         w : float
             Importance: learned as if seen so many times.
         """
-        if self._single is None or not self._single.learn(x, y, w):
-            self._learn(x, regression_label(y), w)
+        with self._lock:
+            if self._single is None or not self._single.learn(x, y, w):
+                self._learn(x, regression_label(y), w)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
         """Learn a block in order, each example as by `learn_one`.
@@ -312,9 +313,10 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             if not isinstance(self._race, SafeRace):
                 yield NOTHING, float(self._predict(x))
                 continue
-            row = self._row(x)
-            predict = self._late_numbers().parts_of(self._race, row)
-            parts = predict(*before.add(self._race.head.entity(row)), in_order=False)
+            with self._lock:
+                row = self._row(x)
+                predict = self._late_numbers().parts_of(self._race, row)
+                parts = predict(*before.add(self._race.head.entity(row)), in_order=False)
             yield parts, self._late_numbers().ahead.mean(parts.said, parts.lost)
 
     # Intervals

@@ -11,6 +11,7 @@ from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import LOGISTIC, SQUARED
 from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.placement import predict_one
 from leaseboard.algorithms.online.schema import Schema
 
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
@@ -114,3 +115,9 @@ def test_any_numbers(rows, chosen, rate, loss, importances):
         labels = np.where(labels > 0, np.float32(1), np.float32(-1))
     configurations = [configured(one, rate) for one in chosen]
     assert_the_same(GROUPS, configurations, examples, labels, weights, loss=loss)
+
+
+def test_nothing_is_refused_in_the_place_of_models():
+    row = np.zeros(6, np.float32)
+    with pytest.raises(TypeError, match="None"):
+        predict_one(row, np.zeros(1, np.int64), None, row)

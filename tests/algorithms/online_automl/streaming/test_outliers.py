@@ -54,3 +54,19 @@ def test_a_new_model_has_no_weight_before_it_has_learned():
         for t in range(1, len(y)):
             y[t] = 0.999 * y[t - 1] + rng.normal() + X[t, 0]
         assert errors(X, y)[200:].max() < 7.0**2
+
+
+@pytest.mark.parametrize(("size", "importance"), [(3e38, 1.0), (1e30, 1e9)])
+def test_labels_near_the_largest_number_are_learned(size, importance):
+    """Predictions stay finite; and what has a pattern is found, as of small labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, size, -size)
+    model, found = OnlineAutoMLRegressor(b=5), []
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        row = dict(enumerate(x))
+        found.append(model.predict_one(row))
+        model.learn_one(row, label, importance)
+
+    assert np.isfinite(found).all()
+    assert ((np.array(found[300:]) / size - y[300:] / size) ** 2).mean() < 0.3

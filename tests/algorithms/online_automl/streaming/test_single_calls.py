@@ -1,5 +1,6 @@
 """The quick way of single calls changes nothing: not a prediction, not an event, not the state."""
 
+import contextlib
 import datetime as dt
 import math
 import threading
@@ -203,3 +204,35 @@ def test_a_block_is_learned_whole_while_another_thread_predicts():
         alone.learn_many(rows, rows[:, 0])
 
     assert model.history == alone.history
+
+
+@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+def test_two_threads_that_predict_do_not_get_the_rows_of_each_other(kind, monkeypatch):
+    """Where a thread waits for each step of another, in the middle of a prediction too."""
+    rng = np.random.default_rng(0)
+    rows = [dict(zip("abcd", row, strict=True)) for row in rng.normal(size=(202, 4)).tolist()]
+    model, found = kind(b=4), {}
+    for row in rows[:200]:
+        model.learn_one(row, float(row["a"] > 0))
+    predict = model.predict_proba_one if kind is OnlineAutoMLClassifier else model.predict_one
+    expected = [predict(row) for row in rows[200:]]
+    between, model_row = threading.Barrier(2), type(model)._row
+    model._single = None
+
+    def slow(self, x):
+        filled = model_row(self, x)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            between.wait(0.2)
+        return filled
+
+    monkeypatch.setattr(type(model), "_row", slow)
+    threads = [
+        threading.Thread(target=lambda k=k: found.update({k: predict(rows[200 + k])}))
+        for k in range(2)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    assert [found[0], found[1]] == expected
