@@ -41,11 +41,10 @@ class VowpalWabbit(StreamAlgorithm):
         """Predict the stream and learn it; the wheel draws nothing."""
         if env.budget == 0:
             return
-        stream, configuration = env.stream, VWConfiguration()
-        options = [*OPTIONS[stream.task], *shlex.split(self.options)]
-        n_classes = len(stream.classes)
-        wheel = Wheel(stream_schema(stream), configuration, options, n_classes)
-        parameters = {**configuration.parameters(), "options": self.options}
+        stream, options = env.stream, shlex.split(self.options)
+        options = [*OPTIONS[stream.task], *options]
+        wheel = Wheel(stream_schema(stream), options, len(stream.classes))
+        parameters = {**VWConfiguration().parameters(), "options": self.options}
         yield from one_model(env, wheel, parameters)
 
 
@@ -59,20 +58,13 @@ class Wheel:
     Parameters
     ----------
     schema : Schema
-    configuration : VWConfiguration
     options : sequence of str
-        Further options, see `OPTIONS`.
+        See `OPTIONS`.
     n_classes : int
         Where there are more than two, whose labels are their numbers from 0.
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        configuration: VWConfiguration,
-        options: Sequence[str] = (),
-        n_classes: int = 0,
-    ) -> None:
+    def __init__(self, schema: Schema, options: Sequence[str] = (), n_classes: int = 0) -> None:
         import pylibvw
         from vowpalwabbit import Workspace
 
@@ -81,20 +73,17 @@ class Wheel:
         self._kind = pylibvw.vw.lMulticlass if n_classes else pylibvw.vw.lSimple
         self._type = np.float64 if n_classes else np.float32
         self.workspace = Workspace(
-            arg_list=[*command_options(schema, configuration), *options, *classes,
-                      "--quiet", "--no_stdin"]
+            arg_list=["--bit_precision", str(schema.bits), *options, *classes, "--quiet",
+                      "--no_stdin"]
         )  # fmt: skip
 
-    def learn(self, row: Floats, label: float, importance: float = 1.0) -> Any:
-        """Learn one example; return what was predicted before, of many classes probabilities."""
-        said = f"{label + 1:g}" if self.n_classes else float(np.float32(label)).hex()
-        if importance != 1.0:
-            said += f" {float(np.float32(importance)).hex()}"
-        return self._pass(f"{said} {text_line(self.schema, row.tolist())}", learns=True)
-
     def learn_many(self, examples: Floats, labels: Floats) -> NDArray[Any]:
-        """Learn a block in order; return its progressive predictions."""
-        return np.array(list(map(self.learn, examples, labels.tolist())), dtype=self._type)
+        """Learn a block in order; return its progressive predictions, of classes probabilities."""
+        found = []
+        for row, label in zip(examples.tolist(), labels.tolist(), strict=True):
+            said = f"{label + 1:g}" if self.n_classes else label.hex()
+            found.append(self._pass(f"{said} {text_line(self.schema, row)}", learns=True))
+        return np.array(found, dtype=self._type)
 
     def predict_waiting(self, examples: Floats, pending: int) -> NDArray[Any]:
         """See `leaseboard.algorithms.environments.arrival.StreamLearner`."""
@@ -126,25 +115,3 @@ def text_line(schema: Schema, values: Sequence[float]) -> str:
         features = [f"{schema.features[c]}:{values[c].hex()}" for c in columns if values[c]]
         groups.append(" ".join([f"|{name}", *features]))
     return " ".join(groups)
-
-
-def command_options(schema: Schema, configuration: VWConfiguration) -> list[str]:
-    """Return VW's command line for `configuration`, as tokens.
-
-    VW's ``--interactions`` names namespaces by their first letters. If that is not enough to
-    distinguish them, ``--experimental_full_name_interactions`` is used.
-
-    Examples
-    --------
-    >>> schema = Schema(("a", "b"), ((0,), (1,)), ("0", "1"))
-    >>> " ".join(command_options(schema, VWConfiguration((("a", "b"),), 0.25)))
-    '--bit_precision 18 --learning_rate 0.25 --interactions ab'
-    """
-    tokens = ["--bit_precision", str(schema.bits)]
-    tokens += ["--learning_rate", repr(configuration.learning_rate)]
-    for interaction in schema.ordered(configuration.interactions):
-        if schema.full_names:
-            tokens += ["--experimental_full_name_interactions", "|".join(interaction)]
-        else:
-            tokens += ["--interactions", "".join(name[0] for name in interaction)]
-    return tokens

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import make_learner
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.reference.vw import OPTIONS, Wheel
+from leaseboard.algorithms.reference.vw import OPTIONS
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.streaming import as_stream
+from tests.algorithms.wheel import ConfiguredWheel
 
 WHEEL = f"vowpalwabbit {vowpalwabbit.__version__}"
 
@@ -22,7 +23,9 @@ GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("01234
 
 def learners(schema, configuration, task="regression"):
     """Return the same model of the kernel and of the wheel."""
-    return make_learner(schema, configuration, task), Wheel(schema, configuration, OPTIONS[task])
+    return make_learner(schema, configuration, task), ConfiguredWheel(
+        schema, configuration, OPTIONS[task]
+    )
 
 
 def both(schema, configuration, features, labels, task="regression"):

@@ -8,9 +8,10 @@ import pytest
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.one_against_all import OneAgainstAll
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.reference.vw import OPTIONS, Wheel
+from leaseboard.algorithms.reference.vw import OPTIONS
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.streaming import as_stream
+from tests.algorithms.wheel import ConfiguredWheel
 
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
 
@@ -18,7 +19,7 @@ GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("01234
 def assert_identical(schema, configuration, features, numbers, n_classes):
     """Assert that probabilities of the kernel and of the wheel are the same to the last bit."""
     kernel = OneAgainstAll(schema, configuration, n_classes).learn_many(features, numbers)
-    wheel = Wheel(schema, configuration, OPTIONS["classification"], n_classes)
+    wheel = ConfiguredWheel(schema, configuration, OPTIONS["classification"], n_classes)
     found = wheel.learn_many(features, numbers)
     assert np.count_nonzero(kernel.view(np.int64) != found.view(np.int64)) == 0
 
