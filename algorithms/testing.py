@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms import seeds
 from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
 from leaseboard.algorithms.base import Cost, Environment
 from leaseboard.algorithms.environments.folds import FoldProbe, FoldsEnvironment
@@ -274,22 +273,3 @@ CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
     FoldsEnvironment.kind: {None: (0, 1, 5, 9)},
 }
 """By kind and budget: after how many answers an environment may well go on otherwise."""
-
-
-def parity(
-    rows: int = 2000, variables: int = 10, order: int = 3, seed: int = 0
-) -> HoldoutEnvironment:
-    """Return random signs; the label is the product of the first `order` of them.
-
-    Parameters
-    ----------
-    rows : int
-        Training rows; a quarter as many are added for the test.
-    variables, order, seed : int
-    """
-    signs = seeds.generator(seed, "parity").integers(0, 2, (rows + rows // 4, variables))
-    x = (2 * signs - 1).astype(np.float32)
-    y = x[:, :order].prod(axis=1)
-    train, test = Part(x[:rows], y[:rows]), Part(x[rows:], y[rows:])
-    names = tuple(f"x{i + 1}" for i in range(variables))
-    return HoldoutEnvironment(Holdout(train, test, names, "classification"), seed)

@@ -23,7 +23,7 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
     of,
 )
-from leaseboard.algorithms.testing import parity
+from tests.algorithms.parity import parity
 from tests.algorithms.played import audited
 
 

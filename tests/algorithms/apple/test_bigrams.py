@@ -10,7 +10,7 @@ from leaseboard.algorithms.apple.rows import with_bigrams
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.errors import SkipError
-from leaseboard.algorithms.testing import parity
+from tests.algorithms.parity import parity
 
 WORDS = ("not", "good", "bad", "at", "all")
 

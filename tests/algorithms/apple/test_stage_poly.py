@@ -12,7 +12,7 @@ from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
-from leaseboard.algorithms.testing import parity
+from tests.algorithms.parity import parity
 
 
 def regression(n=1500, d=6, seed=0, density=0.8):
