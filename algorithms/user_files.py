@@ -1,15 +1,13 @@
 """Import of what users write next to the package: ``path/to/file.py:Class``."""
 
 import hashlib
-import importlib.util
 import re
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 
@@ -65,13 +63,6 @@ def place(error: BaseException) -> str:
     return lines[-1] if lines else ""
 
 
-class _Source(SourceFileLoader):
-    """Loader of what a file says now: bytecode may be of an earlier one of its size and time."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
 def import_file(path: Path, what: str) -> ModuleType:
     """Return the module in `path`, executed once in a process unless the file changes.
 
@@ -94,22 +85,21 @@ def import_file(path: Path, what: str) -> ModuleType:
     """
     if not path.is_file():
         raise UsageError(f"no {what} file {str(path)!r}: name an existing .py file")
-    digest = hashlib.sha256(str(path.resolve()).encode() + b"\n" + path.read_bytes())
+    source = path.read_bytes()
+    digest = hashlib.sha256(str(path.resolve()).encode() + b"\n" + source)
     name = f"users_{path.stem}_{digest.hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path, loader=_Source(name, str(path)))
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{str(path)!r} cannot be imported as Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module = sys.modules[name] = ModuleType(name)
+    module.__file__ = str(path)
     executed.add(path)
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
     try:
         with blaming(path):
-            spec.loader.exec_module(module)
+            code = compile(source, str(path), "exec", dont_inherit=True)
+            exec(code, vars(module))  # noqa: S102  (the user's own)
     except BaseException:
         del sys.modules[name]
         raise
