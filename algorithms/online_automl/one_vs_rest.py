@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,14 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
-from leaseboard.algorithms.events import ColumnsGrouped, Event
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ClassChampionChanged,
+    ColumnsGrouped,
+    ConfigurationAdmitted,
+    Event,
+    LeaseGranted,
+)
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.class_mixture import ClassMixture, SingleClasses
 from leaseboard.algorithms.online_automl.last_rows import REMEMBERED, LastRows
@@ -26,7 +34,7 @@ BLOCK = 512
 few rounds are torn, and not so long that much has to be kept of each class."""
 
 STRIDE = 1_000_000
-"""Configurations of the race of class 1 + k are called k times so many, and on."""
+"""Numbers that the configurations of one race have, at most."""
 
 FIRST = {"probability": "implied by the others"}
 """Parameters of the first class, which has no race."""
@@ -60,6 +68,8 @@ class OneVsRest(Saved):
         those that came when it began.
     declared : int
         0, or 2 where both classes of the first race are known before the first example.
+    names : sequence of str
+        Of all classes, by which events name them; none where they are not known.
 
     Attributes
     ----------
@@ -72,6 +82,8 @@ class OneVsRest(Saved):
     last : LastRows
         The last examples; a race of a class that comes late learns them first, as ones of the
         rest.
+    numbers : dict of int to int
+        Those that the configurations of all races have in events, by race and number there.
     arrived : list of int
         How many examples had been learned when each race began. Of these it learned the last
         `REMEMBERED` at once.
@@ -80,7 +92,7 @@ class OneVsRest(Saved):
     """
 
     kept: ClassVar[tuple[str, ...]] = (
-        "at", "n_classes", "races", "mixture", "pool", "last", "arrived",
+        "at", "n_classes", "races", "mixture", "pool", "last", "arrived", "numbers",
     )  # fmt: skip
 
     def __init__(
@@ -89,8 +101,10 @@ class OneVsRest(Saved):
         schema: Schema,
         n_classes: int = 0,
         declared: int = 0,
+        names: Sequence[str] = (),
     ) -> None:
         self.new_race, self.schema, self.expected = new_race, schema, n_classes
+        self.names = names and (*names, "")  # the first race is there before a second class came
         self.at, self.n_classes = 0, declared
         self.races = [new_race(schema)]
         self.races[0].share(n_classes + 1)
@@ -100,13 +114,14 @@ class OneVsRest(Saved):
         self.last = LastRows(schema.n_features)
         self.arrived = [0]
         self.model_examples = self._changes = 0
-        self._events: list[Event] = []
+        self.numbers: dict[int, int] = {}
+        self._events: list[tuple[int, Event]] = []
 
     # -- the stream ---------------------------------------------------------------------------
 
     def open(self) -> Iterator[Event]:
         """See `Race.open`."""
-        self._recorder(0)(self.races[0].open())
+        self._record(0, self.races[0].open())
         return self.decide()
 
     def predict(self, example: Floats, *, later: bool = False) -> Doubles:
@@ -217,12 +232,12 @@ class OneVsRest(Saved):
                     for place, each in enumerate(races.races):
                         each.ensemble.move(each.at, races.live[place])
                         if each.is_due():
-                            self._recorder(place)(each.decide())
+                            self._record(place, each.decide())
                 self.model_examples += races.n_live
             else:
                 self.model_examples += len(race.live)
                 if learn_label(2.0 * k - 1.0, importance):
-                    self._events.extend(race.decide())
+                    self._record(0, race.decide())
                 self.mixture.count_class(k, float(np.float32(importance)))
             self.last.add_one(self.at, row, k, importance)
             self.at += 1
@@ -257,9 +272,35 @@ class OneVsRest(Saved):
         return bool(self._events)
 
     def decide(self) -> Iterator[Event]:
-        """Yield the events since the last call; decisions were taken when they were due."""
-        events, self._events = sorted(self._events, key=lambda event: event.at), []
-        return iter(events)
+        """Yield the events since the last call, with times and numbers of all races as one.
+
+        Decisions were taken when they were due.
+        """
+        events, self._events = self._events, []
+        timed = [(self._time_of(k, event), k, event) for k, event in events]
+        for at, k, event in sorted(timed, key=itemgetter(0)):
+            changes: dict[str, Any] = {"at": at}
+            if isinstance(event, ConfigurationAdmitted):
+                self.numbers[k * STRIDE + event.configuration] = len(self.numbers)
+                if self.names:
+                    changes["parameters"] = {"class": self.names[1 + k], **event.parameters}
+            elif isinstance(event, LeaseGranted) and event.slot is not None:
+                changes["slot"] = event.slot + k * self.races[k].b
+            for name in NUMBERED:
+                if (value := getattr(event, name, None)) is not None:
+                    changes[name] = self.numbers[k * STRIDE + value]
+            if self.names and isinstance(event, ChampionChanged):
+                yield ClassChampionChanged(label=self.names[1 + k], **changes)
+            else:
+                yield dataclasses.replace(event, **changes)
+
+    def _time_of(self, k: int, event: Event) -> float:
+        """Return how many examples all races had learned, after the first of its class."""
+        arrived = self.arrived[k]
+        return max(arrived + 1, arrived - min(arrived, REMEMBERED) + event.at) if k else event.at
+
+    def _record(self, k: int, events: Iterable[Event]) -> None:
+        self._events += ((k, event) for event in events)
 
     def require_fit(self, schema: Schema) -> None:
         """See `Race.require_fit`, of each of the races."""
@@ -269,7 +310,7 @@ class OneVsRest(Saved):
     def grow(self, schema: Schema) -> Iterator[Event]:
         """See `Race.grow`."""
         for k, race in enumerate(self.races):
-            self._recorder(k)(race.grow(schema))
+            self._record(k, race.grow(schema))
         self.schema = schema
         self.last.grow(schema.n_features, self.at)
         self.mixture.grow(schema.n_features, self.n_classes)
@@ -282,7 +323,8 @@ class OneVsRest(Saved):
         margins = np.empty((len(classes), len(self.races)))
         for k, race in enumerate(self.races):
             labels = np.where(classes == 1 + k, 1, -1).astype(np.float32)
-            margins[:, k] = self._advance(race, examples, labels, importances, self._recorder(k))
+            margins[:, k], events = self._advance(race, examples, labels, importances)
+            self._record(k, events)
         self.last.add(self.at, examples, classes, importances)
         self.at += len(classes)
         own = self._own(margins)
@@ -300,19 +342,18 @@ class OneVsRest(Saved):
         examples: Floats,
         labels: Floats,
         importances: Floats,
-        record: Callable[[Iterable[Event]], None],
-    ) -> Floats:
-        """Let a race learn a block and record what it decides; return progressive predictions."""
+    ) -> tuple[Floats, list[Event]]:
+        """Let a race learn a block; return progressive predictions, and what it decides."""
         self._changes += 1
-        predictions, done = np.empty(len(labels), dtype=np.float32), 0
+        predictions, events, done = np.empty(len(labels), dtype=np.float32), list[Event](), 0
         while done < len(labels):
             rest, live = slice(done, None), len(race.live)
             n = race.learn(examples[rest], labels[rest], importances[rest], predictions[rest])
             self.model_examples += live * n
             done += n
             if race.is_due():
-                record(race.decide())
-        return predictions
+                events += race.decide()
+        return predictions, events
 
     def _welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
@@ -326,14 +367,13 @@ class OneVsRest(Saved):
             race, (rows, classes, weights) = self._race_of_one(), self.last.after(self.at)
             race.share(max(self.expected, 1 + number) + 1)
             # The first race has reported the groups of columns, which are the same for all.
-            events: list[Event] = []
-            events += (each for each in race.open() if not isinstance(each, ColumnsGrouped))
+            opened = [each for each in race.open() if not isinstance(each, ColumnsGrouped)]
             labels = np.full(len(rows), -1, dtype=np.float32)
-            self._advance(race, rows, labels, weights, events.extend)
+            _, events = self._advance(race, rows, labels, weights)
             # Nothing was changed until here.
             self.races.append(race)
             self.arrived.append(self.at)
-            self._recorder(len(self.races) - 1)(events)
+            self._record(len(self.races) - 1, opened + events)
         self.n_classes = 1 + number
         self.mixture.grow(self.schema.n_features, self.n_classes)
         if number == 2:
@@ -365,25 +405,6 @@ class OneVsRest(Saved):
         """Return what the champion of each class chose, by its name; of the first, `FIRST`."""
         chosen = [race.parameters(race.configurations[race.champion]) for race in self.races]
         return dict(zip(names, [dict(FIRST), *chosen], strict=False))
-
-    def _recorder(self, k: int) -> Callable[[Iterable[Event]], None]:
-        """Return what records the events of race `k`, with times and numbers of all races."""
-        if k == 0:
-            return self._events.extend
-        arrived = self.arrived[k]
-        began = arrived - min(arrived, REMEMBERED)
-
-        def record(events: Iterable[Event]) -> None:
-            for event in events:
-                named = {
-                    name: STRIDE * k + value
-                    for name in NUMBERED
-                    if (value := getattr(event, name, None)) is not None
-                }
-                at = max(arrived, began + event.at)
-                self._events.append(dataclasses.replace(event, at=at, **named))
-
-        return record
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`."""

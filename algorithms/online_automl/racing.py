@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from operator import attrgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic.dataclasses import dataclass
 
@@ -20,15 +17,12 @@ from leaseboard.algorithms.environments.stream import (
 )
 from leaseboard.algorithms.events import (
     ChampionChanged,
-    ClassChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
-    Event,
-    LeaseGranted,
 )
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
-from leaseboard.algorithms.online_automl.one_vs_rest import NUMBERED, STRIDE, OneVsRest
+from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.stream_race import StreamRace
 
@@ -107,61 +101,17 @@ def race_classes(racing: Racing, schema: Schema, env: StreamEnvironment, seed: i
     """
     stream, budget = env.stream, env.budget
     whole = OneVsRest(
-        lambda schema: racing.race(schema, seed, stream.task), schema, len(stream.classes)
+        lambda schema: racing.race(schema, seed, stream.task),
+        schema,
+        len(stream.classes),
+        names=stream.classes,
     )
     learner = StreamRace(whole, stream, budget, racing.late(stream.task))
-    numbering = _Numbering(whole, stream.classes)
-    yield from play(env, learner, lambda: numbering.renamed(learner.decided()))
+    yield from play(env, learner, learner.decided)
     env.note(learner.notes())
-    number, parameters = len(numbering.numbers), whole.champions(stream.classes)
+    number, parameters = len(whole.numbers), whole.champions(stream.classes)
     yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
     yield ChampionChanged(at=budget, configuration=number, previous=None)
     score = float(env.score().value)
     yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
     return whole
-
-
-class _Numbering:
-    """Numbering by which the events of all races are those of one run.
-
-    Attributes
-    ----------
-    numbers : dict of int to int
-        The configurations of the run, by what `OneVsRest` calls them.
-    """
-
-    def __init__(self, races: OneVsRest, classes: tuple[str, ...]) -> None:
-        self.races = races
-        self.classes = (*classes, "")  # the first race is there before a second class came
-        self.numbers: dict[int, int] = {}
-
-    def renamed(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Return the events in the order of their times."""
-        timed = []
-        for event in events:
-            # The race of a class that comes late begins after its first example.
-            k, begin = _race_of(event), self.races.arrived[_race_of(event)] + 1
-            timed.append(replace(event, at=begin) if k and event.at < begin else event)
-        return map(self._renamed, sorted(timed, key=attrgetter("at")))
-
-    def _renamed(self, event: Event) -> Event:
-        k, changes = _race_of(event), dict[str, Any]()
-        label = self.classes[1 + k]
-        if isinstance(event, ConfigurationAdmitted):
-            self.numbers[event.configuration] = len(self.numbers)
-            changes["parameters"] = {"class": label, **event.parameters}
-        elif isinstance(event, LeaseGranted):
-            assert event.slot is not None
-            changes["slot"] = event.slot + k * self.races.races[k].b
-        for name in NUMBERED:
-            if (value := getattr(event, name, None)) is not None:
-                changes[name] = self.numbers[value]
-        if isinstance(event, ChampionChanged):
-            return ClassChampionChanged(at=event.at, label=label, **changes)
-        return replace(event, **changes)
-
-
-def _race_of(event: Event) -> int:
-    """Return the number of the race whose configuration the event is about."""
-    number: int = attrgetter("configuration")(event)  # all events of races have one
-    return number // STRIDE

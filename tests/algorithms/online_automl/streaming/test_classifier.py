@@ -109,7 +109,7 @@ def test_labels_of_an_array_are_pythons_and_saved(labels, tmp_path):
 @pytest.mark.parametrize(
     "label",
     [pd.Timestamp("2024"), dt.date(2024, 1, 1), np.datetime64("2024-01-01", "ns"), Fraction(1, 3),
-     np.timedelta64(1, "ns"), Decimal("1.5"), Decimal("NaN"), 1j, np.longdouble(1), len],
+     np.timedelta64(1, "ns"), Decimal("1.5"), Decimal("NaN"), 1j, len],
     ids=repr,
 )  # fmt: skip
 def test_labels_that_could_not_be_saved_are_refused(label):
