@@ -35,8 +35,7 @@ from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, load_space
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.data_facts import facts_of
-from leaseboard.tasks.models.automl.ensemble import EnsembleModel
-from leaseboard.tasks.models.automl.policy_search import Request, Searched, able, searched
+from leaseboard.tasks.models.automl.policy_search import PolicySearch, able
 from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
 from leaseboard.tasks.preprocess.tables import WIDEST, Scale, TableEncoder
@@ -227,28 +226,26 @@ class AutoMLEstimator(BaseEstimator):
         )
         if groups is None:
             warn_of_dates(frame, folds, "sort them and pass cv=TimeSeriesSplit(5)")
-        answer = searched(
-            Request(
-                estimator=self,
-                features=features,
-                kinds=self.encoder_.kinds_,
-                codes=labels,
-                target=targets,
-                classes=classes,
-                weight=weight,
-                folds=folds,
-                space=space,
-                policy=algorithm,
-                budget=budget,
-                unit=unit,
-                spent=self._clock()() - begin,
-                seed=seed,
-            )
+        search = PolicySearch(
+            estimator=self,
+            features=features,
+            kinds=self.encoder_.kinds_,
+            codes=labels,
+            target=targets,
+            classes=classes,
+            weight=weight,
+            folds=folds,
+            space=space,
+            policy=algorithm,
+            budget=budget,
+            unit=unit,
+            spent=self._clock()() - begin,
+            seed=seed,
         )
-        self.log_ = [to_json(event) for event in answer.events]
-        self.trials_ = trials_of(answer)
-        self.model_: EnsembleModel = answer.model
-        self.score_ = answer.score
+        search.run()
+        self.log_ = [to_json(event) for event in search.events]
+        self.trials_ = trials_of(search)
+        self.model_, self.score_ = search.model, search.score
         best = self.trials_[0]
         self.best_score_, self.best_arm_ = best["score"], best["arm"]
         self.best_parameters_ = best["parameters"]
@@ -421,16 +418,16 @@ def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
         )
 
 
-def trials_of(answer: Searched) -> list[dict[str, Any]]:
+def trials_of(search: PolicySearch) -> list[dict[str, Any]]:
     """Return all trials of a search, the best first."""
-    admitted = of(answer.events, ConfigurationAdmitted)
+    admitted = of(search.events, ConfigurationAdmitted)
     parameters = {each.configuration: dict(each.parameters) for each in admitted}
     arms = {number: own.pop("arm") for number, own in parameters.items()}
     rows = [
         {
             "arm": arms[event.configuration],
-            "score": answer.scores.get(event.configuration, np.nan),
-            "weight": answer.weights.get(event.configuration, 0.0),
+            "score": search.scores.get(event.configuration, np.nan),
+            "weight": search.weights.get(event.configuration, 0.0),
             "reward": event.reward,
             "cpu_seconds": event.cpu_seconds,
             "wall_seconds": event.wall_seconds,
@@ -439,7 +436,7 @@ def trials_of(answer: Searched) -> list[dict[str, Any]]:
             "parameters": parameters[event.configuration],
             "trial": event.configuration,
         }
-        for event in of(answer.events, TrialFinished)
+        for event in of(search.events, TrialFinished)
         if event.reason != UNAFFORDABLE  # it was not begun
     ]
     return sorted(

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +67,15 @@ MEMBERS = 4
 """Arms whose best trial is expected to be in the model."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """Request for a search: the rows, the space, the policy and the budget."""
+@dataclass(slots=True)
+class _Candidate:
+    event: TrialFinished
+    judged: Judged
+
+
+@dataclass(kw_only=True)
+class PolicySearch:
+    """Search of a policy on rows, within a budget; `run` makes what comes of it."""
 
     estimator: Any
     """An `AutoMLEstimator`, whose parameters say all the rest."""
@@ -92,104 +98,245 @@ class Request:
     """Of the budget, before the search begins."""
     seed: int
 
-
-@dataclass(frozen=True, kw_only=True)
-class Searched:
-    """Result of a search."""
-
-    events: tuple[Event, ...]
-    model: EnsembleModel
-    score: float
+    events: tuple[Event, ...] = ()
+    model: EnsembleModel = field(init=False)
+    score: float = field(init=False)
     """Of the members together, on the rows that they did not learn from."""
-    weights: dict[int, float]
+    weights: dict[int, float] = field(default_factory=dict)
     """Of each trial in the model, by its number among the events."""
-    scores: dict[int, float]
+    scores: dict[int, float] = field(default_factory=dict)
     """Of each trial that was judged."""
 
+    def run(self) -> None:
+        """Run trials until the budget is spent, and build the model from the best of them."""
+        clock = time.process_time if self.unit == "cpu_seconds" else time.perf_counter
+        begin = clock()
+        with contextlib.ExitStack() as stack:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
+            self.judge = self._judge()
+            store = Store(str(self.estimator.store or scratch / "store.sqlite"))
+            stack.callback(store.table.database.close)
+            self.trials = self._trials(scratch, store)
+            stack.callback(self.trials.close)
+            warmed = self.trials.warm()
+            seconds = self.unit != "trials"
+            budget, overhead = self.budget, 0.0
+            if seconds:
+                overhead = self.spent + (clock() - begin)
+                overhead += warmed if self.unit == "cpu_seconds" else 0.0
+                budget = max(0.0, self.budget * (1 - RESERVED) - overhead)
+            env = PullsEnvironment(
+                self.trials, budget, self.unit, self.seed, "reward",
+                shares=True, reserve=lambda: self.for_refits(budget),
+            )  # fmt: skip
+            with contextlib.suppress(NoTrialError):
+                self._play(env)
+            if env.best is None:
+                raise UsageError(
+                    f"time_budget={self.budget:g} {self.unit} is too small: the encoding of the"
+                    f" table and the import of the learners took {overhead:.3g} of it, and no"
+                    f" trial ended in the {budget:.3g} that were left for trials: give more"
+                )
+            candidates, self.judge = comparable(self._candidates(), self.judge)
+            own, refits = self.budget * SELECTING, max(0.0, budget - env.at)
+            began = clock()
+            share = 1.0 if self.folds.bagged else OF_REFITS
+            until = began + own + refits * share if seconds else np.inf
+            members, self.score = [candidates[0]], candidates[0].judged.score
+            if self.estimator.ensemble:
+                members, self.score = self._chosen(candidates, lambda: until - clock())
+            self.left = refits - max(0.0, clock() - began - own) if seconds else np.inf
+            shares = Counter(each.event.configuration for each in members)
+            self.weights = {number: n / len(members) for number, n in shares.items()}
+            self.scores = {each.event.configuration: each.judged.score for each in candidates}
+            self.model = self._model(members)
 
-@dataclass(slots=True)
-class _Candidate:
-    event: TrialFinished
-    judged: Judged
+    def for_refits(self, budget: float) -> float:
+        """Return the seconds that fits of the best trials on all rows will take, as far as known.
 
+        One that does not fit into their share of the budget will not be made, and needs nothing.
+        """
+        if self.folds.bagged:
+            return 0.0
+        needed, share = 0.0, FOR_BEST
+        for _, seconds in self.trials.leaders()[:MEMBERS]:
+            cost = seconds * SLACK * _more_rows(self.folds, len(self.codes), 1.0)
+            needed += cost if needed + cost <= budget * share else 0.0
+            share = FOR_REFITS
+        return needed
 
-def searched(request: Request) -> Searched:
-    """Run trials until the budget is spent, and build the model from the best of them."""
-    clock = time.process_time if request.unit == "cpu_seconds" else time.perf_counter
-    begin = clock()
-    with contextlib.ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
-        judge = _judge(request)
-        store = Store(str(request.estimator.store or scratch / "store.sqlite"))
-        stack.callback(store.table.database.close)
-        trials = _trials(request, judge, scratch, store)
-        stack.callback(trials.close)
-        warmed = trials.warm()
-        seconds = request.unit != "trials"
-        budget, overhead = request.budget, 0.0
-        if seconds:
-            overhead = request.spent + (clock() - begin)
-            overhead += warmed if request.unit == "cpu_seconds" else 0.0
-            budget = request.budget * (1 - RESERVED) - overhead
-        budget = max(budget, 0.0)
-        env = PullsEnvironment(
-            trials, budget, request.unit, request.seed, "reward",
-            shares=True, reserve=lambda: _for_refits(request, trials, budget),
+    def _judge(self) -> Judge:
+        rows = np.concatenate(self.folds.validation)
+        weight = None if self.weight is None else self.weight[rows]
+        judge = Judge(self.estimator.scorer, self.target[rows], self.classes, weight)
+        _ = judge.ends  # a scorer that cannot judge these targets raises an error before any trial
+        return judge
+
+    def _trials(self, scratch: Path, store: Store) -> BudgetedTrials:
+        X, y, weight, estimator, judge = (
+            self.features, self.codes, self.weight, self.estimator, self.judge
         )  # fmt: skip
-        events: tuple[Event, ...] = ()
-        with contextlib.suppress(NoTrialError):
-            events = _played(request, env)
-        if env.best is None:
-            raise UsageError(
-                f"time_budget={request.budget:g} {request.unit} is too small: the encoding of the"
-                f" table and the import of the learners took {overhead:.3g} of it, and no trial"
-                f" ended in the {budget:.3g} that were left for trials: give more"
+        stored, limits, identity = estimator.store is not None, None, [estimator.scale]
+        if self.unit != "trials":
+            settings = estimator.policy, settings_of(self.policy)
+            identity += [digest(self.space), self.unit, self.budget, *settings]
+        if estimator.trial_cpu_seconds is not None:
+            limits = TrialLimits(estimator.trial_cpu_seconds, estimator.trial_memory_mb)
+        # It needs probabilities themselves, and not only their order.
+        scorer = judge.scoring if callable(judge.scoring) else get_scorer(judge.scoring)
+        probabilistic = getattr(scorer, "_response_method", "") == "predict_proba"
+
+        def fold(train: Any, validation: Any) -> Fold:
+            weights = None if weight is None else weight[train]
+            return Fold(X[train], y[train], X[validation], y[validation], None, None, weights)
+
+        def arrays() -> Arrays:
+            folds = tuple(map(fold, self.folds.train, self.folds.validation))
+            every = np.arange(len(y)), np.concatenate(self.folds.validation)
+            refit = None if self.folds.bagged else fold(*every)
+            return Arrays(estimator.task, folds, refit, judge, probabilistic, self.kinds)
+
+        return BudgetedTrials(
+            self.space,
+            TrialData(
+                identity={
+                    "digest": joblib.hash((X, y, weight)) if stored else "",
+                    "folds": joblib.hash(self.folds) if stored else "",
+                    "identity": identity,
+                    "scoring": judge.fingerprint() if stored else [],
+                },
+                code=(__name__, tables.__name__),
+                arrays=arrays,
+            ),
+            optimiser=estimator.optimiser,
+            seed=self.seed,
+            store=store,
+            limits=limits,
+            n_jobs=effective_n_jobs(estimator.n_jobs),
+            n_rows=min(map(len, self.folds.train)),
+            n_folds=len(self.folds.train),
+            clock="wall" if self.unit == "wall_seconds" else "cpu",
+            keep=scratch,
+        )
+
+    def _play(self, env: PullsEnvironment) -> None:
+        auditor, events, verbose = Auditor(), [], self.estimator.verbose
+        with shown(self.budget, self.unit, lambda event: event.at, verbose=verbose) as progress:
+            for event in play(self.estimator.policy, self.policy, env, self.seed):
+                auditor(event)
+                progress(event)
+                events.append(event)
+        auditor.close()
+        self.events = tuple(events)
+
+    def _candidates(self) -> list[_Candidate]:
+        """Return the trials that were judged, each once, with its last event."""
+        found = {}
+        for event in of(self.events, TrialFinished):
+            if event.status == "ok" and event.seed is not None:
+                judged = self.trials.judged(event.seed)
+                if judged is not None:
+                    found[event.seed] = _Candidate(event, judged)
+        return list(found.values())
+
+    def _chosen(
+        self, candidates: list[_Candidate], left: Callable[[], float]
+    ) -> tuple[list[_Candidate], float]:
+        """Return the members, as often as they are chosen, and their score."""
+        some, taken = list[_Candidate](), Counter[int]()
+        for each in candidates:
+            taken[each.event.arm] += 1
+            if taken[each.event.arm] <= CANDIDATES:
+                some.append(each)
+        members, score = selected(
+            [each.judged.predictions for each in some], self.judge, left=left
+        )
+        return [some[member] for member in members], score
+
+    def _model(self, members: list[_Candidate]) -> EnsembleModel:
+        """Return the weighted mean of the members as a model; who weighs most is fitted first."""
+        made, arms = list[EnsembleMember](), list(self.space.arms)
+        parts = {each.event.configuration: each for each in members}
+        for number in sorted(parts, key=self.weights.__getitem__, reverse=True):
+            judged = parts[number].judged
+            models = None if self.folds.bagged else self._refitted(judged)
+            arm, weight = arms[parts[number].event.arm], self.weights[number]
+            made.append(EnsembleMember(arm, weight, models or self._measured(judged)))
+        if self.classes is not None:
+            return EnsembleModel(made, len(self.classes))
+        return EnsembleModel(made, span=span_of(self.codes))
+
+    def _measured(self, judged: Judged) -> list[Any]:
+        """Return the models that were scored; fitted again, with their seed, if they are gone."""
+        if judged.file is not None:
+            return [model for model, _ in fitted_in(judged.file)]
+        again, outcome = self.trials.fit_again(judged)
+        if again is None:
+            raise LeaseboardError(
+                f"{judged.order.estimator} was fitted once and cannot be fitted again:"
+                f" {outcome.status}, {outcome.reason}"
             )
-        candidates, judge = _comparable(_candidates(trials, events), judge)
-        own, refits = request.budget * SELECTING, max(0.0, budget - env.at)
-        began = clock()
-        share = 1.0 if request.folds.bagged else OF_REFITS
-        until = began + own + refits * share if seconds else np.inf
-        chosen, score = [0], candidates[0].judged.score
-        if request.estimator.ensemble:
-            chosen, score = _chosen(candidates, judge, left=lambda: until - clock())
-        left = refits - max(0.0, clock() - began - own) if seconds else np.inf
-        model = _model(request, trials, judge, candidates, chosen, left)
-        weights = {
-            candidates[index].event.configuration: chosen.count(index) / len(chosen)
-            for index in dict.fromkeys(chosen)
-        }
-    return Searched(
-        events=events,
-        model=model,
-        score=score,
-        weights=weights,
-        scores={each.event.configuration: each.judged.score for each in candidates},
-    )
+        if abs(outcome.score - judged.score) > SAME:
+            raise LeaseboardError(
+                f"{judged.order.estimator} scores {outcome.score} now and {judged.score} when it"
+                " was stored: code, libraries or processor have changed, use another store"
+            )
+        return list(again)
+
+    def _refitted(self, judged: Judged) -> list[Any] | None:
+        """Return the models of a fit on all rows, None if it is too slow or worse.
+
+        It has learned from the rows on which it is judged. So it must come to the score of the
+        trial at least, but for that score's noise; else luck made the trial or unmade the fit.
+        """
+        by_wall, fidelity = self.unit == "wall_seconds", judged.order.fidelity
+        cost = judged.wall_seconds if by_wall else judged.cpu_seconds
+        if cost / fidelity * _more_rows(self.folds, len(self.codes), fidelity) > self.left:
+            return None
+        models, outcome = self.trials.fit_again(judged, refit=True, seconds=self.left)
+        self.left -= outcome.wall_seconds if by_wall else outcome.cpu_seconds
+        if models is None or outcome.score >= judged.score:
+            return models
+        noise = self.judge.noise(judged.predictions, self.seed)
+        if outcome.score < judged.score - NOISE * noise:
+            warnings.warn(
+                f"{judged.order.estimator} scored {judged.score:.4f} on rows that it had not seen"
+                f" and {outcome.score:.4f} on the same when it was fitted on all rows: the model"
+                " that was scored is kept",
+                stacklevel=6,
+            )
+            return None
+        return models
 
 
-def _for_refits(request: Request, trials: BudgetedTrials, budget: float) -> float:
-    """Return the seconds that fits of the best trials on all rows will take, as far as known.
-
-    One that does not fit into their share of the budget will not be made, and needs nothing.
-    """
-    if request.folds.bagged:
-        return 0.0
-    needed, share = 0.0, FOR_BEST
-    for _, seconds in trials.leaders()[:MEMBERS]:
-        cost = seconds * SLACK * _more_rows(request, 1.0)
-        needed += cost if needed + cost <= budget * share else 0.0
-        share = FOR_REFITS
-    return needed
-
-
-def _more_rows(request: Request, fidelity: float) -> float:
+def _more_rows(folds: Validation, n_rows: int, fidelity: float) -> float:
     """Return how many times the rows of a trial, whose share is scaled to 1, all rows are.
 
     A trial on all rows is fitted on all folds, one on a share on the first alone.
     """
-    folds = request.folds.train if fidelity == 1 else request.folds.train[:1]
-    return len(request.codes) / sum(map(len, folds))
+    return n_rows / sum(map(len, folds.train if fidelity == 1 else folds.train[:1]))
+
+
+def comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candidate], Judge]:
+    """Return the candidates, scored on the same rows, the best first, and the judge of these rows.
+
+    A trial that was stopped has predictions of the first rows alone. It is left out, unless on its
+    rows it beats all that have more of them by more than the standard error: then its rows judge.
+    """
+    found: list[_Candidate] = []
+    for each in sorted(candidates, key=lambda each: -len(each.judged.predictions)):
+        own = judge.first(len(each.judged.predictions))
+        if found and len(own.targets) < len(found[-1].judged.predictions):
+            best = max(own.score(other.judged.predictions[: len(own.targets)]) for other in found)
+            noise = own.noise(each.judged.predictions, each.judged.order.seed)
+            if each.judged.score <= best + noise:
+                continue
+        found.append(each)
+    judge = judge.first(len(found[-1].judged.predictions))
+    for each in found:
+        rows = each.judged.predictions[: len(judge.targets)]
+        each.judged = replace(each.judged, predictions=rows, score=judge.score(rows))
+    return sorted(found, key=lambda each: -each.judged.score), judge
 
 
 def able(space: Space, *, n_rows: int, weighted: bool) -> Space:
@@ -217,194 +364,3 @@ def _weighs(estimator: str, values: dict[str, Any]) -> bool:
     model = recipes.build(estimator, values, 1, 0)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     return bool(has_fit_parameter(last, "sample_weight"))
-
-
-def _judge(request: Request) -> Judge:
-    rows = np.concatenate(request.folds.validation)
-    weight = None if request.weight is None else request.weight[rows]
-    judge = Judge(request.estimator.scorer, request.target[rows], request.classes, weight)
-    _ = judge.ends  # a scorer that cannot judge these targets raises an error before any trial
-    return judge
-
-
-def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> BudgetedTrials:
-    X, y, weight, estimator = request.features, request.codes, request.weight, request.estimator
-    stored, limits, identity = estimator.store is not None, None, [estimator.scale]
-    if request.unit != "trials":
-        settings = estimator.policy, settings_of(request.policy)
-        identity += [digest(request.space), request.unit, request.budget, *settings]
-    if estimator.trial_cpu_seconds is not None:
-        limits = TrialLimits(estimator.trial_cpu_seconds, estimator.trial_memory_mb)
-    # It needs probabilities themselves, and not only their order.
-    scorer = judge.scoring if callable(judge.scoring) else get_scorer(judge.scoring)
-    probabilistic = getattr(scorer, "_response_method", "") == "predict_proba"
-
-    def fold(train: Any, validation: Any) -> Fold:
-        weights = None if weight is None else weight[train]
-        return Fold(X[train], y[train], X[validation], y[validation], None, None, weights)
-
-    def arrays() -> Arrays:
-        pairs = zip(request.folds.train, request.folds.validation, strict=True)
-        folds = tuple(fold(*pair) for pair in pairs)
-        every = np.arange(len(y)), np.concatenate(request.folds.validation)
-        refit = None if request.folds.bagged else fold(*every)
-        return Arrays(estimator.task, folds, refit, judge, probabilistic, request.kinds)
-
-    return BudgetedTrials(
-        request.space,
-        TrialData(
-            identity={
-                "digest": joblib.hash((X, y, weight)) if stored else "",
-                "folds": joblib.hash(request.folds) if stored else "",
-                "identity": identity,
-                "scoring": judge.fingerprint() if stored else [],
-            },
-            code=(__name__, tables.__name__),
-            arrays=arrays,
-        ),
-        optimiser=estimator.optimiser,
-        seed=request.seed,
-        store=store,
-        limits=limits,
-        n_jobs=effective_n_jobs(estimator.n_jobs),
-        n_rows=min(map(len, request.folds.train)),
-        n_folds=len(request.folds.train),
-        clock="wall" if request.unit == "wall_seconds" else "cpu",
-        keep=scratch,
-    )
-
-
-def _played(request: Request, env: PullsEnvironment) -> tuple[Event, ...]:
-    auditor, events, settings = Auditor(), [], request.estimator
-    bar = shown(request.budget, request.unit, lambda event: event.at, verbose=settings.verbose)
-    with bar as progress:
-        for event in play(settings.policy, request.policy, env, request.seed):
-            auditor(event)
-            progress(event)
-            events.append(event)
-    auditor.close()
-    return tuple(events)
-
-
-def _candidates(trials: BudgetedTrials, events: tuple[Event, ...]) -> list[_Candidate]:
-    """Return the trials that were judged, each once, with its last event."""
-    found = {}
-    for event in of(events, TrialFinished):
-        if event.status == "ok":
-            assert event.seed is not None
-            judged = trials.judged(event.seed)
-            if judged is not None:
-                found[event.seed] = _Candidate(event, judged)
-    return list(found.values())
-
-
-def _comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candidate], Judge]:
-    """Return the candidates, scored on the same rows, the best first, and the judge of these rows.
-
-    A trial that was stopped has predictions of the first rows alone. It is left out, unless on its
-    rows it beats all that have more of them by more than the standard error: then its rows judge.
-    """
-    found: list[_Candidate] = []
-    for each in sorted(candidates, key=lambda each: -len(each.judged.predictions)):
-        own = judge.first(len(each.judged.predictions))
-        if found and len(own.targets) < len(found[-1].judged.predictions):
-            best = max(own.score(other.judged.predictions[: len(own.targets)]) for other in found)
-            noise = own.noise(each.judged.predictions, each.judged.order.seed)
-            if each.judged.score <= best + noise:
-                continue
-        found.append(each)
-    judge = judge.first(len(found[-1].judged.predictions))
-    for each in found:
-        rows = each.judged.predictions[: len(judge.targets)]
-        each.judged = replace(each.judged, predictions=rows, score=judge.score(rows))
-    return sorted(found, key=lambda each: -each.judged.score), judge
-
-
-def _chosen(
-    candidates: list[_Candidate], judge: Judge, left: Callable[[], float]
-) -> tuple[list[int], float]:
-    """Return the members' places among the candidates, as often as chosen, and their score."""
-    places = []
-    taken: Counter[int] = Counter()
-    for place, each in enumerate(candidates):
-        taken[each.event.arm] += 1
-        if taken[each.event.arm] <= CANDIDATES:
-            places.append(place)
-    predictions = [candidates[place].judged.predictions for place in places]
-    members, score = selected(predictions, judge, left=left)
-    return [places[member] for member in members], score
-
-
-def _model(
-    request: Request,
-    trials: BudgetedTrials,
-    judge: Judge,
-    candidates: list[_Candidate],
-    chosen: list[int],
-    left: float,
-) -> EnsembleModel:
-    """Return the weighted mean of the chosen candidates as a model."""
-    parts = {index: candidates[index].judged for index in dict.fromkeys(chosen)}
-    models: dict[int, list[Any]] = {}
-    for index in sorted(parts, key=lambda index: -chosen.count(index)):
-        judged = parts[index]
-        made = None
-        if not request.folds.bagged:
-            made, left = _refitted(request, trials, judge, judged, left)
-        models[index] = made or _measured(trials, judged)
-    n_classes = 0 if request.classes is None else len(request.classes)
-    arms = list(request.space.arms)
-    members = [
-        EnsembleMember(arms[candidates[index].event.arm], chosen.count(index) / len(chosen), each)
-        for index, each in models.items()
-    ]
-    if n_classes:
-        return EnsembleModel(members, n_classes)
-    return EnsembleModel(members, span=span_of(request.codes))
-
-
-def _measured(trials: BudgetedTrials, judged: Judged) -> list[Any]:
-    """Return the models that were scored; fitted again, with the same seed, if they are gone."""
-    if judged.file is not None:
-        return [model for model, _ in fitted_in(judged.file)]
-    again, outcome = trials.fit_again(judged)
-    if again is None:
-        raise LeaseboardError(
-            f"{judged.order.estimator} was fitted once and cannot be fitted again:"
-            f" {outcome.status}, {outcome.reason}"
-        )
-    if abs(outcome.score - judged.score) > SAME:
-        raise LeaseboardError(
-            f"{judged.order.estimator} scores {outcome.score} now and {judged.score} when it was"
-            " stored: code, libraries or processor have changed, use another store"
-        )
-    return list(again)
-
-
-def _refitted(
-    request: Request, trials: BudgetedTrials, judge: Judge, judged: Judged, left: float
-) -> tuple[list[Any] | None, float]:
-    """Return the models of a fit on all rows, None if it is too slow or worse, and the time left.
-
-    It has learned from the rows on which it is judged. So it must come to the score of the trial
-    at least, but for that score's noise; else luck made the trial or unmade the fit.
-    """
-    cost = judged.wall_seconds if request.unit == "wall_seconds" else judged.cpu_seconds
-    if cost / judged.order.fidelity * _more_rows(request, judged.order.fidelity) > left:
-        return None, left
-    models, outcome = trials.fit_again(judged, refit=True, seconds=left)
-    left -= outcome.wall_seconds if request.unit == "wall_seconds" else outcome.cpu_seconds
-    if models is None:
-        return None, left
-    if outcome.score >= judged.score:
-        return models, left
-    noise = judge.noise(judged.predictions, request.seed)
-    if outcome.score < judged.score - NOISE * noise:
-        warnings.warn(
-            f"{judged.order.estimator} scored {judged.score:.4f} on rows that it had not seen and"
-            f" {outcome.score:.4f} on the same when it was fitted on all rows: the model that"
-            " was scored is kept",
-            stacklevel=6,
-        )
-        return None, left
-    return models, left

@@ -9,9 +9,9 @@ from leaseboard.tasks.evaluate.trials.evaluate import Order
 from leaseboard.tasks.evaluate.trials.replay import Judged
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.models.automl.policy_search import (
+    PolicySearch,
     _Candidate,
-    _comparable,
-    _for_refits,
+    comparable,
 )
 
 TARGETS = np.tile([0, 1], 45)
@@ -36,7 +36,7 @@ def candidate(name, *shares, weights=None):
 
 def compared(*candidates, weights=None):
     """Return names and scores, the best first, and the number of rows that they are scores of."""
-    found, of_rows = _comparable(list(candidates), judge(weights))
+    found, of_rows = comparable(list(candidates), judge(weights))
     names = [(each.judged.order.estimator, round(each.judged.score, 3)) for each in found]
     assert {len(each.judged.predictions) for each in found} == {len(of_rows.targets)}
     return names, len(of_rows.targets)
@@ -97,15 +97,17 @@ def test_rows_of_no_weight_do_not_count_for_a_trial_on_its_first_rows():
 
 def test_refits_reserve_what_the_best_trials_need_if_it_fits_into_their_share():
     folds = SimpleNamespace(bagged=False, train=(range(8),))
-    request = SimpleNamespace(folds=folds, codes=range(10))
     trials = SimpleNamespace(leaders=lambda: [(0.9, 4.0), (0.8, 2.0), (0.7, 0.5), (0.6, 0.3)])
+    search = SimpleNamespace(folds=folds, codes=range(10), trials=trials)
 
     # On all rows 5.5, 2.75, .6875 and .4125 seconds.
-    assert _for_refits(request, trials, 20.0) == pytest.approx(5.5 + 0.6875 + 0.4125)
-    assert _for_refits(request, trials, 10.0) == pytest.approx(2.75 + 0.4125)
-    assert _for_refits(request, trials, 0.0) == 0
+    assert PolicySearch.for_refits(search, 20.0) == pytest.approx(5.5 + 0.6875 + 0.4125)
+    assert PolicySearch.for_refits(search, 10.0) == pytest.approx(2.75 + 0.4125)
+    assert PolicySearch.for_refits(search, 0.0) == 0
     # Five folds of a growing past cost what their fifteen parts do.
     folds.train = tuple(range(2 * k) for k in range(1, 6))
-    assert _for_refits(request, trials, 20.0) == pytest.approx((4.0 + 2.0 + 0.5 + 0.3) * 1.1 / 3)
+    assert PolicySearch.for_refits(search, 20.0) == pytest.approx(
+        (4.0 + 2.0 + 0.5 + 0.3) * 1.1 / 3
+    )
     folds.bagged = True
-    assert _for_refits(request, trials, 20.0) == 0
+    assert PolicySearch.for_refits(search, 20.0) == 0
