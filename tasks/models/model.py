@@ -37,7 +37,6 @@ KINDS = {
     "ChaChaRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
     "ChaChaClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
     "pipeline": "leaseboard.tasks.models.pipeline:PipelineModel",
-    "apple": "leaseboard.tasks.models.apple_model:AppleModel",
     "naive": "leaseboard.tasks.models.naive:NaiveModel",
     "snapshot": "leaseboard.tasks.live.snapshot:Snapshot",
 }

@@ -1,6 +1,7 @@
 """Fitted estimators as models, in skops' format: no pickle, and only types that are trusted."""
 
 import importlib
+import zipfile
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -20,12 +21,15 @@ TRUSTED = frozenset(
         "lightgbm.sklearn.LGBMClassifier",
         "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
+        "leaseboard.algorithms.apple.classifier.PolynomialExpansionClassifier",
+        "leaseboard.algorithms.apple.estimator.PolynomialExpansionRegressor",
         "leaseboard.algorithms.apple.learner.FullLearner",
         "leaseboard.algorithms.apple.learner.HashedLearner",
         "leaseboard.algorithms.apple.learner.PlanLearner",
         "leaseboard.algorithms.apple.rows.ColumnScale",
         "leaseboard.algorithms.apple.rows.RowScale",
         "leaseboard.tasks.evaluate.learners.classifiers.FixedStepNetwork",
+        "leaseboard.tasks.models.apple_model.AppleLearners",
         "leaseboard.tasks.models.automl.ensemble.EnsembleModel",
         "leaseboard.tasks.models.automl.ensemble.EnsembleMember",
         "leaseboard.tasks.models.automl.estimators.AutoMLClassifier",
@@ -90,7 +94,8 @@ class PipelineModel(TableModel):
 
 def dump_trusted(value: Any) -> bytes:
     """Return an estimator or encoder as bytes; UsageError if a type in it is not trusted."""
-    content: bytes = skops.io.dumps(value)
+    # Most of apple's tables is empty.
+    content: bytes = skops.io.dumps(value, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
     _types(content)
     return content
 

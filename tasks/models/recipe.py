@@ -84,9 +84,10 @@ class Recipe:
 
     def train(self, features: pd.DataFrame, labels: Sequence[Any]) -> TableModel:
         """Return a model of a window of rows, which learns no more."""
+        from sklearn.compose import TransformedTargetRegressor
         from sklearn.pipeline import Pipeline
+        from sklearn.preprocessing import StandardScaler
 
-        from leaseboard.tasks.models.apple_model import AppleModel
         from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, refuse_wide
         from leaseboard.tasks.models.automl.search import SelectionSearch
         from leaseboard.tasks.models.pipeline import PipelineModel
@@ -98,14 +99,19 @@ class Recipe:
             with warnings.catch_warnings():  # its score is not shown: later rows judge the model
                 warnings.filterwarnings("ignore", "column .* holds dates, and rows are shuffled")
                 return PipelineModel((), estimator.fit(features, target))
-        if not isinstance(estimator, SelectionSearch):
-            refuse_wide(features, len(features))
-            return AppleModel.trained(features, target, estimator)
-        refuse_wide(features)
-        # Encoded once, for all configurations: the encoder sees no label.
-        encoder = TableEncoder("standard").fit(features)
-        best = estimator.fit(encoder.transform(features), target.astype(str)).best_estimator_
-        return PipelineModel((), Pipeline([("columns", encoder), ("model", best)]))
+        if isinstance(estimator, SelectionSearch):
+            refuse_wide(features)
+            # Encoded once, for all configurations: the encoder sees no label.
+            encoder = TableEncoder("standard").fit(features)
+            search = estimator.fit(encoder.transform(features), target.astype(str))
+            steps = [("columns", encoder), ("model", search.best_estimator_)]
+            return PipelineModel((), Pipeline(steps))
+        refuse_wide(features, len(features))
+        if self.task == "regression":  # apple's steps are made for targets of unit size
+            estimator = TransformedTargetRegressor(estimator, transformer=StandardScaler())
+        steps = [("columns", TableEncoder()), ("model", estimator)]
+        labelled = target if self.task == "regression" else target.astype(str)
+        return PipelineModel((), Pipeline(steps).fit(features, labelled))
 
     def _estimator(self) -> Any:
         """Return what is fitted on a window, by settings that are its parameters.
@@ -115,8 +121,9 @@ class Recipe:
         - apple: those of `PolynomialExpansionClassifier` or its regressor.
         """
         from leaseboard.algorithms.apple.apple import Apple  # these take a while to load
+        from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
+        from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
         from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, classifiers
-        from leaseboard.tasks.models.apple_model import KINDS
         from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
         from leaseboard.tasks.models.automl.search import SelectionSearch
 
@@ -127,7 +134,8 @@ class Recipe:
             self._check_names(inspect.signature(kind).parameters)
             return kind(policy=name, random_state=self.seed, **settings)
         if found is Apple:
-            kind, every = KINDS[self.task], settings_of(registry.build(name))
+            numbers, every = self.task == "regression", settings_of(registry.build(name))
+            kind = PolynomialExpansionRegressor if numbers else PolynomialExpansionClassifier
             self._check_names(inspect.signature(kind).parameters)
             preset = {key: every[key] for key in registry.entry(name).settings}  # such as `ssm`
             return kind(**{**preset, **settings, "random_state": self.seed})

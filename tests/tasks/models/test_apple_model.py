@@ -8,7 +8,7 @@ from leaseboard.algorithms.apple.learner import outputs
 from leaseboard.algorithms.environments.holdout import split
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
-from leaseboard.tasks.models.apple_model import AppleModel
+from leaseboard.tasks.models.apple_model import AppleLearners
 from leaseboard.tasks.models.model import load
 
 FRIED = "synthetic:fried?rows=400&seed=0"
@@ -69,7 +69,7 @@ def test_predictions_are_the_runs_own(race, algorithm, settings, data):
     test, raw = held_out(fitted, {})
     (ours,) = (each.predict(test.rows) for each in learner)
 
-    assert isinstance(model, AppleModel)
+    assert isinstance(model.estimator, AppleLearners)
     assert fitted.test == result.score
     if model.classes:
         named = np.array(model.classes, dtype=object)[(ours > 0).astype(int)]
@@ -116,7 +116,7 @@ def test_a_scaled_target_comes_back_in_its_own_unit(race):
     _, learner, fitted = race("linear", FRIED, environment=environment)
     model = again(fitted)
     test, raw = held_out(fitted, environment)
-    low, high = model.offset, model.offset + model.factor
+    low, high = model.estimator.offset, model.estimator.offset + model.estimator.factor
 
     np.testing.assert_allclose(
         low + test.labels.astype(np.float64) * (high - low),
@@ -146,10 +146,3 @@ def test_text_is_refused_in_one_line(race, tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(UsageError, match="column 'text' holds free text, which only registered"):
         race("linear", f"file:{tmp_path / 't.parquet'}")
-
-
-def test_a_damaged_file_is_one_clear_line(race):
-    _, _, fitted = race("apple", FRIED)
-    content = fitted.model.dump()
-    with pytest.raises(UsageError, match=r"^it is not a model of the format [^\n]*$"):
-        load(content[: len(content) // 2], "it")

@@ -232,7 +232,8 @@ def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, environment
     n_rows = options.max_rows or N_ROWS
     _, test = divided.split(n_rows, 0, test_share=options.test_share, order=options.order)
     raw = sent(fitted.dataset.features.iloc[test])
-    seen = model.encoder.transform(typed(raw, model.columns)).toarray()
+    learned = model.estimator
+    seen = learned.encoder.transform(typed(raw, model.columns)).toarray()
     rows, truth = as_holdout(fitted.dataset, options, 0).test.rows, fitted.dataset.target
     expected = rows if isinstance(rows, np.ndarray) else rows.toarray()
     predicted = model.predict(raw)
@@ -242,7 +243,7 @@ def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, environment
         one = np.isin(truth.iloc[test].astype(str), options.positive)
         score = np.mean((predicted == model.classes[1]) != one)
     else:
-        low, high = model.offset, model.offset + model.factor
+        low, high = learned.offset, learned.offset + learned.factor
         score = np.mean((predicted - truth.iloc[test]) ** 2) / (high - low) ** 2
     assert fitted.test == result.score == pytest.approx(score, rel=1e-5)
 

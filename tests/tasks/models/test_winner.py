@@ -75,7 +75,7 @@ def test_a_run_on_a_holdout_is_repeated_for_its_model(tmp_path):
     result, _ = run_job(job, tmp_path)
     other = dataclasses.replace(result, score=result.score * 1.001)
 
-    assert fit(job, result).model.kind == "apple"
+    assert fit(job, result).model.kind == "pipeline"
     with pytest.raises(LeaseboardError, match="code or libraries have changed"):
         fit(job, other)
 
