@@ -135,7 +135,6 @@ class Hyperband(SamplesAlgorithm):
             n = math.ceil((s_max + 1) * self.eta**s / (s + 1))
             remaining = [given[at] for at in rng.permutation(len(given))[:n]]
             for i in range(s, -1, -1):
-                remaining = [index for index in remaining if index not in failed]
                 accuracy = known.setdefault(full // self.eta**i, {})
                 order = yield from _rung(env, remaining, full // self.eta**i, accuracy, failed)
                 if order is None:
@@ -162,7 +161,7 @@ def _rung(
     when the budget ended.
     """
     for index in remaining:
-        if index in accuracy:
+        if index in accuracy or index in failed:
             continue
         probe = yield from env.probe(index, rows, train=False)
         if probe is None:

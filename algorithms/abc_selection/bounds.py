@@ -204,17 +204,13 @@ class Estimator:
 
     def __call__(self, probe: Probe) -> tuple[float, float]:
         """Return the bounds l and u within [0, 1]; both the accuracy itself at full size."""
-        if probe.train_correct is None:
-            return probe.test_accuracy, probe.test_accuracy
-        lower, upper = self._interval(probe, probe.train_correct)
-        return max(0.0, lower), min(1.0, upper)
-
-    def _interval(self, probe: Probe, correct: int) -> tuple[float, float]:
-        """Return the bounds, which may leave [0, 1]; `correct` of the training rows are right."""
         s, s_te, t, n = probe.rows, probe.test_rows, self.t, self.n
+        if (correct := probe.train_correct) is None:
+            return probe.test_accuracy, probe.test_accuracy
         if self.kind == "paper":
             lower = theorem2_lower(probe.test_accuracy, s_te, n, self.delta)
-            return lower, theorem1_upper(probe.train_accuracy, s, t, n, self.delta)
+            upper = theorem1_upper(probe.train_accuracy, s, t, n, self.delta)
+            return max(0.0, lower), min(1.0, upper)
         split, sample, each = (share * self.delta for share in SHARES)
         split, sample = split / n, sample / max(self.m - self.idle, 1)
         lower = exact_lower(probe.test_correct, s_te, t, each / (n * max(self.m, 1)))

@@ -37,11 +37,6 @@ class Calibration:
     below: int
     loss: float | None
 
-    @property
-    def coverage(self) -> float | None:
-        """Share of intervals that hold the real accuracy."""
-        return 1 - (self.above + self.below) / self.intervals if self.intervals else None
-
 
 def real_accuracies(events: Iterable[Event], full: int | None = None) -> dict[int, float]:
     """Return A_i of every configuration that a log, such as Full-run's, has trained in full.

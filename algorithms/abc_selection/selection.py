@@ -10,32 +10,18 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
+from leaseboard.algorithms.abc_selection import fitness, schedulers
 from leaseboard.algorithms.abc_selection.bounds import TESTED, Estimator, Kind, estimate
-from leaseboard.algorithms.abc_selection.fitness import (
-    PROBES,
-    FitnessWarning,
-    beyond_chance,
-    fall,
-    rise,
-)
 from leaseboard.algorithms.abc_selection.savings import Allowance, samples_needed, worthwhile
-from leaseboard.algorithms.abc_selection.schedulers import (
-    SCHEDULERS,
-    Prospect,
-    best_guess,
-    by_upper_bound,
-)
+from leaseboard.algorithms.abc_selection.schedulers import SCHEDULERS, Prospect
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.samples import (
-    SamplesAlgorithm,
-    SamplesEnvironment,
-    geometric_sizes,
-)
+from leaseboard.algorithms.environments import samples
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 
 
 @dataclass(frozen=True, kw_only=True)
-class ABC(SamplesAlgorithm):
+class ABC(samples.SamplesAlgorithm):
     """Selection of the approximate best configuration, on samples, within epsilon of the best.
 
     Algorithm 1: probe a configuration on a sample (line 5); bound what full training would
@@ -130,18 +116,18 @@ class ABC(SamplesAlgorithm):
         ]
         sizes = self._sizes(env)
         n, m, full, t = len(omega), len(sizes) - 1, env.train_rows, env.test_rows
-        estimator = Estimator(self.bounds, n, m, full, t, self.delta, idle=PROBES - 1)
+        estimator = Estimator(self.bounds, n, m, full, t, self.delta, idle=fitness.PROBES - 1)
         allowance = Allowance(list(omega), full, t)
         leader = omega[0]
         n_crossed = 0.0
         unfit: set[int] = set()
         dropped: list[Prospect] = []
         yield from env.crown(leader.index)
-        while following := self._next(env, allowance, leader, omega, dropped, sizes):
+        while following := self._next(env, allowance, leader, omega, bool(dropped), sizes):
             chosen, rows = following
             left = (self.time_limit or math.inf) - env.cost.cpu_seconds
             # The first samples are tested on few rows, for they drop none.
-            tested = 2 if self._published or rows in sizes[:PROBES] else TESTED
+            tested = 2 if self._published or rows in sizes[: fitness.PROBES] else TESTED
             probe = yield from env.probe(chosen.index, rows, seconds=left, tested=tested)
             if probe is None:
                 break
@@ -181,29 +167,24 @@ class ABC(SamplesAlgorithm):
                     c.lower_old, c.upper_old = c.lower, c.upper
             if chosen is leader:
                 yield events.Measured(at=env.at, value=probe.test_accuracy)
-        leader = best_guess(leader, omega)
+        leader = schedulers.best_guess(leader, omega)
         yield from env.crown(leader.index)
         yield from self._eliminated(env, dropped, leader)
 
     def _next(
-        self,
-        env: SamplesEnvironment,
-        allowance: Allowance,
-        leader: Prospect,
-        omega: list[Prospect],
-        dropped: list[Prospect],
-        sizes: list[int],
-    ) -> tuple[Prospect, int] | None:
+        self, env: SamplesEnvironment, allowance: Allowance, leader: Prospect,
+        omega: list[Prospect], unproven: bool, sizes: list[int],
+    ) -> tuple[Prospect, int] | None:  # fmt: skip
         """Return the next probe, of the last one in full, unless that confirms its bound."""
         full = env.train_rows
         order = SCHEDULERS[self.scheduler](omega) if omega[1:] else []
         chosen = next((c for c in order if c.rows < full), None)
+        if chosen and self._thrifty:
+            return self._afford(allowance, chosen, omega, sizes)
         if chosen:
-            if self._thrifty:
-                return self._afford(allowance, chosen, omega, sizes)
             return chosen, _next_size(chosen, sizes)
-        measured = not dropped or leader.rows == full
-        return None if measured or env.confirm(leader.index, leader.lower) else (leader, full)
+        known = not unproven or leader.rows == full or env.confirm(leader.index, leader.lower)
+        return None if known else (leader, full)
 
     def _beaten(
         self, leader: Prospect, omega: list[Prospect], dropped: list[Prospect], full: int
@@ -212,7 +193,7 @@ class ABC(SamplesAlgorithm):
 
         Those dropped before are judged again, as bounds may have fallen since.
         """
-        proven = [c for c in omega if len(c.curve) >= PROBES or c.rows == full]
+        proven = [c for c in omega if len(c.curve) >= fitness.PROBES or c.rows == full]
         if self._thrifty and not proven:
             return dropped
         judge = max(proven, key=attrgetter("lower")) if self._thrifty else leader
@@ -241,9 +222,9 @@ class ABC(SamplesAlgorithm):
 
     def _sizes(self, env: SamplesEnvironment) -> list[int]:
         if self._published:
-            return geometric_sizes(env.initial_rows, env.train_rows)
+            return samples.geometric_sizes(env.initial_rows, env.train_rows)
         first = max(1, env.initial_rows // 2)
-        return worthwhile(geometric_sizes(first, env.train_rows), env.train_rows)
+        return worthwhile(samples.geometric_sizes(first, env.train_rows), env.train_rows)
 
     def _afford(
         self, allowance: Allowance, chosen: Prospect, omega: list[Prospect], sizes: list[int]
@@ -252,7 +233,7 @@ class ABC(SamplesAlgorithm):
         full = sizes[-1]
         worth: list[tuple[Prospect, int]] = []
         waiting: list[Prospect] = []
-        for each in (chosen, *by_upper_bound(omega)):
+        for each in (chosen, *schedulers.by_upper_bound(omega)):
             if each.rows == full:
                 continue
             rows = _next_size(each, sizes)
@@ -281,9 +262,9 @@ class ABC(SamplesAlgorithm):
         if probe.train_correct is None or len(chosen.curve) < 2:
             return
         before = chosen.curve[-2]
-        risen = rise(before, probe)
+        risen = fitness.rise(before, probe)
         worth = risen * math.log2((env.train_rows + env.test_rows) / probe.rows)
-        if worth <= self.epsilon or not beyond_chance(before, probe):
+        if worth <= self.epsilon or not fitness.beyond_chance(before, probe):
             return
         yield events.MonotonicityViolated(
             at=env.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
@@ -297,7 +278,7 @@ class ABC(SamplesAlgorithm):
                 f" {probe.rows} rows: on the former its accuracy rose by {risen:.4f}."
                 " It stays until its rises are small: let regularisers count shares of the rows,"
                 " not rows or epochs",
-                FitnessWarning,
+                fitness.FitnessWarning,
                 stacklevel=2,
             )
         env.note({"unfit_configurations": float(len(unfit))})
@@ -309,7 +290,7 @@ class ABC(SamplesAlgorithm):
         if probe.rows == env.train_rows:
             fallen, worth = bound - probe.test_accuracy, math.inf
         else:
-            fallen = fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
+            fallen = fitness.fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
             worth = fallen * math.log2(env.train_rows / probe.rows)
         if fallen > 0 and worth > self.epsilon:
             yield events.ExploitivenessViolated(
