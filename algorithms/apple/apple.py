@@ -18,7 +18,6 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.kernel import EXAMPLES
 from leaseboard.algorithms.apple.learner import (
-    Examples,
     FullLearner,
     GrowingLearner,
     HashedLearner,
@@ -28,6 +27,7 @@ from leaseboard.algorithms.apple.learner import (
     learned,
 )
 from leaseboard.algorithms.apple.rates import Chunk, Learners, OnlineLearner
+from leaseboard.algorithms.apple.rows import Examples
 from leaseboard.algorithms.environments.holdout import Rows
 
 

@@ -16,9 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionEstimator, importances
-from leaseboard.algorithms.apple.learner import Doubles, outputs
+from leaseboard.algorithms.apple.learner import outputs
 from leaseboard.algorithms.apple.rows import targets_of
-from leaseboard.algorithms.environments.holdout import Floats, Rows
+from leaseboard.algorithms.array_types import Doubles, Floats
+from leaseboard.algorithms.environments.holdout import Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.inputs import codes_of
 from leaseboard.algorithms.transcendental import exp, exp_all, log, log_all

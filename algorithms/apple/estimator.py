@@ -20,13 +20,7 @@ from sklearn.utils.validation import (
 
 from leaseboard.algorithms.apple import rows as preparation
 from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.learner import (
-    Examples,
-    GrowingLearner,
-    Heuristic,
-    outputs,
-    readable,
-)
+from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, outputs, readable
 from leaseboard.algorithms.apple.rates import Entrant
 from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.environments.holdout import Floats, Rows
@@ -114,7 +108,9 @@ class PolynomialExpansionEstimator(BaseEstimator):
         self.check()
         apple, probability = self._algorithm(), check_random_state(self.random_state)
         self.row_scale_ = preparation.RowScale.fitted(rows, self.clip, self.scale)
-        examples = Examples(preparation.as_rows(self.row_scale_.of(rows)), targets, weights)
+        examples = preparation.Examples(
+            preparation.as_rows(self.row_scale_.of(rows)), targets, weights
+        )
         best = None
         for _ in range(self.passes):
             if self.shuffle:

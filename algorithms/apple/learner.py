@@ -12,8 +12,6 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,12 +21,13 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple import kernel
 from leaseboard.algorithms.apple.kernel import EMPTY, EXAMPLES, UNSEEN
-from leaseboard.algorithms.environments.holdout import Floats, Rows
+from leaseboard.algorithms.apple.rows import Examples
+from leaseboard.algorithms.array_types import Doubles, Floats
+from leaseboard.algorithms.environments.holdout import Rows
 from leaseboard.algorithms.errors import DivergedError, SkipError
 
 Heuristic = Literal["weight", "raw-weight", "ssm"]
 Monomial = tuple[int, ...]
-Doubles = NDArray[np.float64]
 Slots = NDArray[np.intp]
 
 RECORD = np.dtype([("w", "f4"), ("g", "f4"), ("inverse", "f4"), ("last_row", "u4")], align=True)
@@ -52,7 +51,7 @@ class MonomialLearner(ABC):
     Parameters
     ----------
     scale : ndarray of float64, shape (n_variables,)
-        See `column_scales`.
+        See `leaseboard.algorithms.apple.rows.column_scales`.
     rate : float
         η of VW's update.
     bits : int
@@ -125,45 +124,6 @@ class MonomialLearner(ABC):
     @abstractmethod
     def _expander(self, rows: Rows) -> kernel.Expander:
         """Return the kernel that learns and predicts these rows."""
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Rows with a row of targets for each learner, and weights above 0."""
-
-    rows: Rows
-    targets: Floats
-    weights: Floats
-
-    def __len__(self) -> int:
-        return len(self.weights)
-
-    def at(self, places: Slots | slice) -> Examples:
-        """Return the examples at `places`."""
-        return Examples(self.rows[places], self.targets[:, places], self.weights[places])
-
-    @cached_property
-    def scale(self) -> Doubles:
-        """The columns' scales."""
-        return column_scales(self.rows)
-
-
-def column_scales(rows: Rows) -> Doubles:
-    """Return the power of two that brings each column's largest magnitude into (1/2, 1].
-
-    Examples
-    --------
-    >>> column_scales(np.array([[0.0, 1.0, -3.0, 0.25]]))
-    array([1.  , 1.  , 0.25, 4.  ])
-    """
-    magnitude = np.zeros(rows.shape[1])
-    if sparse.issparse(rows):
-        np.maximum.at(magnitude, rows.indices, np.abs(rows.data, dtype=np.float64))
-    else:
-        magnitude[:] = np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0))
-    mantissa, exponent = np.frexp(magnitude)
-    exponent = np.where(mantissa == 0.5, exponent - 1, exponent)
-    return np.where(magnitude > 0, np.ldexp(1.0, -exponent), 1.0)
 
 
 class GrowingLearner(MonomialLearner):

@@ -25,10 +25,12 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
-from leaseboard.algorithms.apple.learner import Doubles, Examples, GrowingLearner, readable
+from leaseboard.algorithms.apple.learner import GrowingLearner, readable
 from leaseboard.algorithms.apple.rates import metrics_of
+from leaseboard.algorithms.apple.rows import Examples
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment
+from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,14 +17,8 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.kernel import DROPPED
-from leaseboard.algorithms.apple.learner import (
-    Examples,
-    Monomial,
-    MonomialLearner,
-    outputs,
-    readable,
-)
-from leaseboard.algorithms.apple.rows import targets_of, with_bigrams
+from leaseboard.algorithms.apple.learner import Monomial, MonomialLearner, outputs, readable
+from leaseboard.algorithms.apple.rows import Examples, targets_of, with_bigrams
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import holdout
 from leaseboard.algorithms.environments.arrays import squared_losses

@@ -18,6 +18,7 @@ feature, one multiplication of the dozen that its update takes.
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
 
@@ -25,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.environments.holdout import Floats, Holdout, Rows
+from leaseboard.algorithms.array_types import Doubles, Floats
+from leaseboard.algorithms.environments.holdout import Holdout, Rows
 from leaseboard.algorithms.errors import DataError, SkipError
 
 DENSE_ENOUGH = 1 / 3
@@ -68,6 +70,45 @@ def unique_cells(matrix: Any) -> Rows:
     return rows
 
 
+@dataclass(frozen=True)
+class Examples:
+    """Rows with a row of targets for each learner, and weights above 0."""
+
+    rows: Rows
+    targets: Floats
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def at(self, places: NDArray[np.intp] | slice) -> "Examples":
+        """Return the examples at `places`."""
+        return Examples(self.rows[places], self.targets[:, places], self.weights[places])
+
+    @cached_property
+    def scale(self) -> Doubles:
+        """The columns' scales."""
+        return column_scales(self.rows)
+
+
+def column_scales(rows: Rows) -> Doubles:
+    """Return the power of two that brings each column's largest magnitude into (1/2, 1].
+
+    Examples
+    --------
+    >>> column_scales(np.array([[0.0, 1.0, -3.0, 0.25]]))
+    array([1.  , 1.  , 0.25, 4.  ])
+    """
+    magnitude = np.zeros(rows.shape[1])
+    if sparse.issparse(rows):
+        np.maximum.at(magnitude, rows.indices, np.abs(rows.data, dtype=np.float64))
+    else:
+        magnitude[:] = np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0))
+    mantissa, exponent = np.frexp(magnitude)
+    exponent = np.where(mantissa == 0.5, exponent - 1, exponent)
+    return np.where(magnitude > 0, np.ldexp(1.0, -exponent), 1.0)
+
+
 def check_labels(labels: NDArray[Any]) -> NDArray[np.float32]:
     """Return `labels` as float32.
 
@@ -87,8 +128,6 @@ def check_labels(labels: NDArray[Any]) -> NDArray[np.float32]:
 
 CLIP = 0.05
 """Percent of the values at either end, as the paper's figure for its set of EEG needs it."""
-
-Values = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
@@ -110,7 +149,7 @@ class ColumnScale:
     spread: float = 1.0
 
     @classmethod
-    def fitted(cls, values: Values, clip: float, scale: bool) -> Self:
+    def fitted(cls, values: NDArray[np.floating], clip: float, scale: bool) -> Self:
         """Return what becomes of a column with these values in the training rows.
 
         Parameters
@@ -135,7 +174,7 @@ class ColumnScale:
         mean, spread = float(values.mean()), float(values.std())
         return cls(low, high, mean, spread or 1.0) if scale else cls(low, high)
 
-    def of(self, values: Values) -> NDArray[np.float64]:
+    def of(self, values: NDArray[np.floating]) -> Doubles:
         """Return the values, treated so."""
         clipped = np.clip(values.astype(np.float64), self.low, self.high)
         return np.asarray((clipped - self.shift) / self.spread)

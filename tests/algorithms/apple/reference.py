@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from leaseboard.algorithms.apple.kernel import EMITTED, EXAMPLES, NONZEROS
-from leaseboard.algorithms.apple.learner import Examples, GrowingLearner, Heuristic, Monomial
+from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, Monomial
+from leaseboard.algorithms.apple.rows import Examples
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 CONSTANT: Monomial = ()

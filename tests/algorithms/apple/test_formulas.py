@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.apple.apple import epoch_ends, expansion_size
 from leaseboard.algorithms.apple.kernel import invariant_step, mix, variable_keys
-from leaseboard.algorithms.apple.learner import (
-    Examples,
-    HashedLearner,
-    PlanLearner,
-    column_scales,
-    monomial_key,
-    top,
-)
+from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner, monomial_key, top
+from leaseboard.algorithms.apple.rows import Examples, column_scales
 
 KERNELS = [PlanLearner, HashedLearner]
 

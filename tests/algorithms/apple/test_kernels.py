@@ -12,13 +12,8 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.apple.kernel import DROPPED, EMITTED
-from leaseboard.algorithms.apple.learner import (
-    Examples,
-    FullLearner,
-    HashedLearner,
-    PlanLearner,
-    column_scales,
-)
+from leaseboard.algorithms.apple.learner import FullLearner, HashedLearner, PlanLearner
+from leaseboard.algorithms.apple.rows import Examples, column_scales
 from leaseboard.algorithms.errors import SkipError
 from tests.algorithms.apple.reference import ReferenceLearner
 

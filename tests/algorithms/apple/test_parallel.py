@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
-from leaseboard.algorithms.apple.learner import Examples, HashedLearner, PlanLearner, column_scales
+from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner
 from leaseboard.algorithms.apple.parallel import (
     STEPS,
     ParallelApple,
@@ -17,6 +17,7 @@ from leaseboard.algorithms.apple.parallel import (
     losses_beyond,
     united,
 )
+from leaseboard.algorithms.apple.rows import Examples, column_scales
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.arrays import squared_losses
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part

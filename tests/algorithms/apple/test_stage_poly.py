@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
-from leaseboard.algorithms.apple.learner import Examples
+from leaseboard.algorithms.apple.rows import Examples
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
