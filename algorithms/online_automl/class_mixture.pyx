@@ -316,10 +316,10 @@ cdef class SingleClasses:
     row : ndarray of float32, shape (n_features,)
     """
 
-    cdef readonly list races, live
+    cdef readonly list races
     cdef readonly Py_ssize_t n_live
     cdef public object until
-    cdef list ones, champions
+    cdef list ones
     cdef ClassMixture mixture
     cdef const float[::1] row
     cdef double[::1] margins, own, today
@@ -329,7 +329,7 @@ cdef class SingleClasses:
         self.races, self.mixture, self.row = races, mixture, row
         self.ones = [OneExample(race.ensemble, row) for race in races]
         self.margins, self.own, self.today = np.zeros(n - 1), np.zeros(n), np.zeros(n)
-        self.live, self.champions, self.n_live, self.until = [], [], 0, 0
+        self.n_live, self.until = 0, 0
 
     @classmethod
     def of(cls, races, mixture, row):
@@ -343,9 +343,8 @@ cdef class SingleClasses:
         It is to be done again once the first race has learned `until` examples.
         """
         first = self.races[0].at
-        self.live = [race.live for race in self.races]
-        self.champions = [race.champion_slot for race in self.races]
-        self.n_live, self.until = sum(map(len, self.live)), sys.maxsize if learns else 0
+        self.n_live = sum(len(race.live) for race in self.races)
+        self.until = sys.maxsize if learns else 0
         for race in self.races if learns else ():
             # Until the round ends, or labels may be standardised again (`Ensemble.move`).
             in_round = race.round_length - race.at % race.round_length
@@ -383,7 +382,7 @@ cdef class SingleClasses:
         # Each race, with a label of its own.
         for k in range(len(self.ones)):
             one = self.ones[k]
-            one.take(self.live[k], self.champions[k], learns, 1 if number == 1 + k else -1, worth)
+            one.take(learns, 1 if number == 1 + k else -1, worth)
             self.margins[k] = one.block._predictions[0]
         bayes.one_vs_rest(self.margins, self.own)
         # The mixture, then the members.

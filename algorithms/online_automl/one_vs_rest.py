@@ -230,7 +230,7 @@ class OneVsRest(Saved):
                     return self._learn_one(row, k, importance)
                 if races.learn(k, importance, self.pool):
                     for place, each in enumerate(races.races):
-                        each.ensemble.move(each.at, races.live[place])
+                        each.ensemble.move(each.at)
                         if each.is_due():
                             self._record(place, each.decide())
                 self.model_examples += races.n_live

@@ -132,7 +132,7 @@ class Ensemble(Passes, Saved):
         """Return how many examples, after `at` others, certainly come before `move` is due."""
         return (1 << at.bit_length()) - at if self.known.place[1] else 1
 
-    def move(self, at: int, live: Slots) -> None:
+    def move(self, at: int) -> None:
         """Standardise the models' labels again, after 4, 8, 16, ... examples.
 
         What they have learned is expressed in the new unit, so no prediction changes.
@@ -145,7 +145,7 @@ class Ensemble(Passes, Saved):
         place = np.array([self.expansion.scale[MEAN], spread])
         if self.known.place[1]:
             center, old = self.known.place
-            self.models.rescale(live, old / spread, (center - place[0]) / spread)
+            self.models.rescale(self.live, old / spread, (center - place[0]) / spread)
         self.known.place[:] = place
 
     @property

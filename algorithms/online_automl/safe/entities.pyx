@@ -14,8 +14,6 @@ import numpy as np
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 
-from leaseboard.algorithms import plain
-
 from leaseboard.algorithms.buffers cimport Buffers
 from leaseboard.algorithms.online_automl.members.fourier cimport shrink
 from leaseboard.algorithms.online_automl.safe.scale cimport HIGH, LOW
@@ -195,14 +193,6 @@ cdef class Entities(Buffers):
         """Return the number of an example's entity, 0 if it is none that is known."""
         number = int(self.of[example != 0].max(initial=self._number[0]))
         return number if number < len(self.past) else 0
-
-    def state(self):
-        """See `plain.Saved.state`."""
-        return plain.values_of(self, self.kept)
-
-    def fill(self, state):
-        """See `plain.Saved.fill`."""
-        plain.fill(self, state, self.kept)
 
     cdef void take(
         self, const float *example, double label, double worth, double low, double high,

@@ -37,7 +37,6 @@ from leaseboard.algorithms.reference.season_steps cimport (
 
 from leaseboard.algorithms.online_automl.safe.scale import new_scale
 from leaseboard.algorithms.online_automl.safe.selected import remembered, select
-from leaseboard.algorithms import plain
 from leaseboard.algorithms.reference.ridge import on_all
 
 KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
@@ -193,12 +192,12 @@ cdef class FeatureExpansion(Buffers):
 
     def state(self):
         """See `leaseboard.algorithms.plain.Saved.state`."""
-        return {"shares": self.shares, **plain.values_of(self, self.kept)}
+        return {"shares": self.shares, **super().state()}
 
     def fill(self, state):
         """See `Saved.fill`; how many share memory is part of the state."""
         self.__init__(self.d, self.classes, state["shares"])
-        plain.fill(self, state, self.kept)
+        super().fill(state)
 
     def __deepcopy__(self, memo):
         other = FeatureExpansion(self.d, self.classes, self.shares)

@@ -204,7 +204,7 @@ def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
 
     def predict(place: float, own_age: float, *, in_order: bool = True) -> Parts:
         said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
-        said[STALE] = one.predict(race.live, race.champion_slot)
+        said[STALE] = one.predict()
         said[:INITIAL] = without_past(one, race)
         values, limits = one.block.values[0], one.block.limits[0].copy()
         pool, mass = ensemble.pool, max(float(ensemble.known.totals[MASS]), 1.0)
@@ -259,7 +259,7 @@ def without_past(one: OneExample, race: SafeRace) -> float:
     places = begin + np.array([0, 1, 2, expansion.period - 1])
     kept = past[places]
     past[places] = scale[MEAN]
-    found = one.predict(race.live, race.champion_slot)
+    found = one.predict()
     past[places] = kept
     race.ensemble.forget_look()
     return found

@@ -1,3 +1,5 @@
+from libc.stdint cimport int64_t
+
 from leaseboard.algorithms.online.conformal_steps cimport Conformal
 from leaseboard.algorithms.online.kernel cimport Pool
 from leaseboard.algorithms.online_automl.safe.expansion cimport Block, FeatureExpansion, Members
@@ -15,6 +17,9 @@ cdef class Passes:
     cdef public LogOdds log_odds
     cdef public Members pool
     cdef public Conformal intervals
+    # The slots of live models, and the champion's.
+    cdef public const int64_t[::1] live
+    cdef public Py_ssize_t champion
     # Whose example was looked at last, if nothing has been learned since.
     cdef OneExample looked
 
@@ -28,9 +33,6 @@ cdef class OneExample:
     cdef readonly Passes ensemble
     cdef readonly Block block
     cdef float[::1] label, importance, seen
-    cdef object live
 
     # Predict the example, and learn it if it `learns`, without members and intervals.
-    cdef int take(
-        self, live, Py_ssize_t champion, bint learns, float label=*, float importance=*
-    ) except -1
+    cdef int take(self, bint learns, float label=*, float importance=*) except -1

@@ -34,16 +34,17 @@ cdef class Passes:
         """Let nothing that was computed for the last prediction be used to learn its label."""
         self.looked = None
 
-    def learn(self, examples, labels, importances, live, Py_ssize_t champion, predictions):
+    def learn(self, examples, labels, importances, predictions):
         """Predict each example of a block, which `until` allows, and learn it."""
         cdef Block block = Block(examples, labels, importances, self.known.b, predictions)
-        block.live, block.champion, self.looked = live, champion, None
+        self.looked = None
         self.through(block)
         self.answer(block)
 
     cdef int through(self, Block block) except -1:
         cdef double center = self.known._place[0], spread = self.known._place[1], target = 0.0
         cdef Py_ssize_t t
+        block.live, block.champion = self.live, self.champion
         # With the interpreter's lock to the end: another thread may use the same model.
         self.expansion.expand(block)
         # Models predict, and learn labels in their unit once these differ.
@@ -86,20 +87,18 @@ cdef class OneExample:
         self.block = Block(row[None], labels, importances, ensemble.known.b)
         self.seen = np.full(len(row), np.nan, dtype=np.float32)
 
-    def predict(self, live, Py_ssize_t champion):
+    def predict(self):
         """Return the prediction; nothing is learned."""
-        self.take(live, champion, False)
+        self.take(False)
         self.ensemble.answer(self.block)
         return <double>self.block._predictions[0]
 
-    def learn(self, float label, float importance, live, Py_ssize_t champion):
+    def learn(self, float label, float importance):
         """Learn the example's label."""
-        self.take(live, champion, True, label, importance)
+        self.take(True, label, importance)
         self.ensemble.answer(self.block)
 
-    cdef int take(
-        self, live, Py_ssize_t champion, bint learns, float label=0.0, float importance=0.0
-    ) except -1:
+    cdef int take(self, bint learns, float label=0.0, float importance=0.0) except -1:
         cdef Block block = self.block
         # Whether all that a look computes of this example is there.
         cdef bint looked = learns and self.ensemble.looked is self
@@ -107,8 +106,6 @@ cdef class OneExample:
             looked = looked and self.seen[j] == block._examples[0, j]
             self.seen[j] = block._examples[0, j]
         self.ensemble.looked = None if learns else self
-        if live is not self.live:
-            self.live = block.live = live
-        block.champion, block.learns, block.looked = champion, learns, looked
+        block.learns, block.looked = learns, looked
         self.label[0], self.importance[0] = label, importance
         return self.ensemble.through(block)

@@ -1,8 +1,8 @@
 """Representations of examples: namespaces of a schema that is wider than the user's."""
 
 import math
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement
 
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
@@ -25,9 +25,13 @@ OTHER_RATES = (0.0625, 4.0)
 """Learning rates that a new representation is tried at, in addition to the champion's."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Representations:
     """Namespaces of a wide schema.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of examples.
 
     Attributes
     ----------
@@ -47,21 +51,45 @@ class Representations:
         How many features each namespace has, and how many are not 0 at a time, at most.
     """
 
-    schema: Schema
-    raw: tuple[str, ...]
-    standard: tuple[str, ...]
-    pieces: tuple[str, ...]
-    selected: tuple[str, ...]
-    last: str
-    season: str
-    counts: dict[str, int]
-    sizes: dict[str, int]
-    _known: dict[Interaction, tuple[int, int]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    _terms: dict[VWConfiguration, float] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    last, season = ":last", ":season"
+
+    def __init__(self, schema: Schema) -> None:
+        # No namespace of a user's has a colon, which VW's text keeps for values.
+        pieces = {}
+        for name, own in zip(schema.namespaces, schema.columns, strict=True):
+            places = [N_PAST + 2 * schema.n_features + c * len(KNOTS) for c in own if c < NARROW]
+            if places:
+                pieces[f"{name}:^"] = tuple(at + k for at in places for k in range(len(KNOTS)))
+        self.raw = schema.namespaces
+        self.standard = tuple(f"{name}:" for name in schema.namespaces)
+        end = N_PAST + 2 * schema.n_features + NARROW * len(KNOTS)
+        selected = {
+            f":{group}": tuple(range(end + group, end + NARROW, GROUPS))
+            for group in range(GROUPS if schema.n_features > NARROW else 0)
+        }
+        columns: tuple[tuple[int, ...], ...] = (
+            *(
+                tuple(by + column for column in own)
+                for by in (N_PAST + schema.n_features, N_PAST)
+                for own in schema.columns
+            ),
+            *pieces.values(),
+            *selected.values(),
+            tuple(range(N_PAST - 1)),
+            (N_PAST - 1,),
+        )
+        bent = (f"{name}^{k}" for name in schema.features[:NARROW] for k in range(len(KNOTS)))
+        slots = map(str, range(NARROW if selected else 0))
+        features = ("1", "2", "3", "1", *schema.features, *schema.features, *bent, *slots)
+        names = (*self.raw, *self.standard, *pieces, *selected, self.last, self.season)
+        self.counts = dict(zip(names, map(len, columns), strict=True))
+        # Of the pieces of one feature two are not 0.
+        of_pieces = {name: 2 * self.counts[name] // len(KNOTS) for name in pieces}
+        self.sizes = self.counts | of_pieces
+        self.schema = Schema(names, columns, features, schema.bits)
+        self.pieces, self.selected = tuple(pieces), tuple(selected)
+        self._products = cache(self._count_products)
+        self.terms = lru_cache(maxsize=MOST_MEASURED)(self._count_terms)
 
     def variants(self, champion: VWConfiguration) -> list[VWConfiguration]:
         """Return the champion with raw features, standardised ones, or these and pieces.
@@ -100,21 +128,12 @@ class Representations:
         pairs = tuple(combinations_with_replacement(own, 2))
         return found, VWConfiguration(pairs, champion.learning_rate, own)
 
-    def terms(self, configuration: VWConfiguration) -> float:
+    def _count_terms(self, configuration: VWConfiguration) -> float:
         """Return how many features of a configuration are not 0 at a time, with the constant.
 
         One that names no namespaces has the raw features; one with more terms than a
         layout takes has infinitely many.
         """
-        known = self._terms.get(configuration)
-        if known is not None:
-            return known
-        if len(self._terms) >= MOST_MEASURED:
-            self._terms.clear()
-        found = self._terms[configuration] = self._count_terms(configuration)
-        return found
-
-    def _count_terms(self, configuration: VWConfiguration) -> float:
         crossed = [self._products(unit) for unit in configuration.interactions]
         if sum(induced for induced, _ in crossed) > MAX_TERMS:
             return math.inf
@@ -127,11 +146,9 @@ class Representations:
         """The least bound of the terms of all live models together."""
         return 4 * self.terms(VWConfiguration()) + (TERMS_OF_SELECTED if self.selected else 0)
 
-    def _products(self, unit: Interaction) -> tuple[int, int]:
+    def _count_products(self, unit: Interaction) -> tuple[int, int]:
         """Return how many features an interaction induces, and how many are not 0 at a time."""
-        if unit not in self._known:
-            self._known[unit] = n_products(unit, self.counts), n_products(unit, self.sizes)
-        return self._known[unit]
+        return n_products(unit, self.counts), n_products(unit, self.sizes)
 
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:
@@ -150,45 +167,4 @@ class Representations:
 @lru_cache(maxsize=16)  # a thousand streams have few schemas
 def represent(schema: Schema) -> Representations:
     """Return the representations of examples with the columns of `schema`."""
-    # No namespace of a user's has a colon, which VW's text keeps for values.
-    pieces = {}
-    for name, own in zip(schema.namespaces, schema.columns, strict=True):
-        places = [N_PAST + 2 * schema.n_features + c * len(KNOTS) for c in own if c < NARROW]
-        if places:
-            pieces[f"{name}:^"] = tuple(at + k for at in places for k in range(len(KNOTS)))
-    standard = tuple(f"{name}:" for name in schema.namespaces)
-    end = N_PAST + 2 * schema.n_features + NARROW * len(KNOTS)
-    selected = {
-        f":{group}": tuple(range(end + group, end + NARROW, GROUPS))
-        for group in range(GROUPS if schema.n_features > NARROW else 0)
-    }
-    last, season = ":last", ":season"
-    columns: tuple[tuple[int, ...], ...] = (
-        *(
-            tuple(by + column for column in own)
-            for by in (N_PAST + schema.n_features, N_PAST)
-            for own in schema.columns
-        ),
-        *pieces.values(),
-        *selected.values(),
-        tuple(range(N_PAST - 1)),
-        (N_PAST - 1,),
-    )
-    bent = (f"{name}^{k}" for name in schema.features[:NARROW] for k in range(len(KNOTS)))
-    slots = map(str, range(NARROW if selected else 0))
-    features = ("1", "2", "3", "1", *schema.features, *schema.features, *bent, *slots)
-    names = (*schema.namespaces, *standard, *pieces, *selected, last, season)
-    counts = dict(zip(names, map(len, columns), strict=True))
-    # Of the pieces of one feature two are not 0.
-    sizes = counts | {name: 2 * counts[name] // len(KNOTS) for name in pieces}
-    return Representations(
-        Schema(names, columns, features, schema.bits),
-        schema.namespaces,
-        standard,
-        tuple(pieces),
-        tuple(selected),
-        last,
-        season,
-        counts,
-        sizes,
-    )
+    return Representations(schema)

@@ -125,7 +125,7 @@ class SafeRace(Race):
         self.round_length = round_length
         self.ensemble, self.losses = ensemble, ensemble.known.losses
         self.head = Head(ensemble.gamma, schema)
-        self.champion_slot = BASE
+        ensemble.champion = BASE
         self.candidates = Candidates()
         self.delta, self.max_terms, self.sizes = delta, max_terms, list[float]()
         self.sums = ensemble.known.sums
@@ -161,7 +161,7 @@ class SafeRace(Race):
         if self._one is None or self._one[0] is not example:  # the next one is in the same row
             self._one = example, OneExample(self.ensemble, example)
         one = self._one[1]
-        return without_past(one, self) if later else one.predict(self.live, self.champion_slot)
+        return without_past(one, self) if later else one.predict()
 
     def late_margins(self, example: Floats) -> tuple[float, float, float]:
         """Return what it predicts of a class without past labels, by ridge alone, by the last.
@@ -170,7 +170,7 @@ class SafeRace(Race):
         """
         later, (_, one) = self.predict(example, later=True), self._one  # type: ignore[misc]
         ridge = logit(one.block.values[0, self.b + RIDGE])
-        return later, ridge, one.predict(self.live, self.champion_slot)
+        return later, ridge, one.predict()
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
@@ -178,9 +178,9 @@ class SafeRace(Race):
         """Learn until the round ends; importances weigh what is learned, and all losses."""
         n = self.ensemble.until(labels[: self.round_length - self.at % self.round_length], self.at)
         block = examples[:n], labels[:n], importances[:n]
-        self.ensemble.learn(*block, self.live, self.champion_slot, predictions[:n])
+        self.ensemble.learn(*block, predictions[:n])
         self.at += n
-        self.ensemble.move(self.at, self.live)
+        self.ensemble.move(self.at)
         self.head.learn(self, *block)
         return n
 
@@ -191,21 +191,21 @@ class SafeRace(Race):
 
         def learn(label: float, importance: float) -> bool:
             nonlocal steady_until
-            at, live = self.at, self.live
+            at = self.at
             left = round_length - at % round_length
             if at >= steady_until:
                 steady_until = at + min(left, self.ensemble.steady(at))
-            one.learn(label, importance, live, self.champion_slot)
+            one.learn(label, importance)
             self.at = at + 1
             if self.head.entities or left == 1:
                 block[1][0], block[2][0] = label, importance
                 self.head.learn(self, *block)
             if at + 1 < steady_until:
                 return False
-            self.ensemble.move(at + 1, live)
+            self.ensemble.move(at + 1)
             return left == 1
 
-        return lambda: one.predict(self.live, self.champion_slot), learn
+        return one.predict, learn
 
     def notes(self) -> dict[str, float]:
         """See `Ensemble.notes`, and the ``season``: how many labels ago."""
@@ -295,7 +295,7 @@ class SafeRace(Race):
         """Make `slot` the champion and room for its frontier; begin all windows again."""
         yield from self._report(self.live.tolist())
         previous, self.champion = self.champion, int(self.holders[slot])
-        self.champion_slot = slot
+        self.ensemble.champion = slot
         yield ChampionChanged(at=self.at, configuration=self.champion, previous=previous)
         removable = self._removable()
         ranked = removable[np.argsort(self.losses[removable], kind="stable")]
@@ -361,6 +361,16 @@ class SafeRace(Race):
         self.lease_of[slot] = lease
         before = self.starts[slot] - self.fresh_at[slot]
         return self._granted(slot, before + lease, fresh=False)
+
+    @property
+    def champion_slot(self) -> int:
+        """Where the champion is."""
+        slot: int = self.ensemble.champion
+        return slot
+
+    def _hold(self, slot: int, number: int) -> None:
+        super()._hold(slot, number)
+        self.ensemble.live = self.live
 
     def _vacate(self, slot: int) -> float:
         self.terms[slot] = 0
@@ -459,4 +469,4 @@ class SafeRace(Race):
         super().fill(state)
         self._measure()
         self.head.restore(self, state["head"])
-        self.champion_slot = self.slot_of(self.champion)
+        self.ensemble.live, self.ensemble.champion = self.live, self.slot_of(self.champion)

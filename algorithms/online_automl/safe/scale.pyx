@@ -12,30 +12,19 @@ import numpy as np
 from libc.float cimport FLT_MAX
 from libc.math cimport sqrt
 
-NEAR = _NEAR
-"""Two labels beyond the range on one side confirm each other if they are not further apart."""
+cpdef enum:
+    # Two labels beyond the range on one side confirm each other if they are not further apart.
+    NEAR = 5
+    # Labels of a new range from which on those beyond it are strays.
+    STEADY = 10
+    # So many of late may be errors.
+    MOST_STRAYS = 3
+    # Labels from which on a strange one can be distinguished from the others.
+    STABLE_FROM = 4
+    # Widths by which the range is extended on both sides.
+    MARGIN = 3
 
-STEADY = _STEADY
-"""Labels of a new range from which on those beyond it are strays."""
-
-MOST_STRAYS = _MOST_STRAYS
-"""So many of late may be errors."""
-
-STABLE_FROM = _STABLE_FROM
-"""Labels from which on a strange one can be distinguished from the others."""
-
-MARGIN = _MARGIN
-"""Widths by which the range is extended on both sides."""
-
-cdef enum:
-    _NEAR = 5
-    _STEADY = 10
-    _MOST_STRAYS = 3
-    _STABLE_FROM = 4
-
-cdef extern from *:
-    double _MARGIN "3.0"
-    double _RECENT "1000.0"  # labels after which a stray counts 1/e
+cdef double _RECENT = 1000.0  # labels after which a stray counts 1/e
 
 
 def new_scale(double low=0.0, double high=0.0):
@@ -58,13 +47,13 @@ cpdef double clipped(
     The first three labels are shown raw: it is not known yet which one is strange. A stray is
     shown as the label before it was, and after `MOST_STRAYS` raw if another confirms it.
     """
-    if scale[COUNT] < _STABLE_FROM - 1 and not scale[KNOWN]:
+    if scale[COUNT] < STABLE_FROM - 1 and not scale[KNOWN]:
         return label
     # A stray is replaced, unless there are more and another confirms it.
     found = _strays(label, scale, explained)
-    if 0.0 < found <= _MOST_STRAYS:
+    if 0.0 < found <= MOST_STRAYS:
         return scale[SHOWN]
-    if found > _MOST_STRAYS and _is_confirmed(label, scale):
+    if found > MOST_STRAYS and _is_confirmed(label, scale):
         return label
     return min(max(label, scale[LOW]), scale[HIGH])
 
@@ -74,7 +63,7 @@ cdef double _strays(double label, const double[::1] scale, bint explained) noexc
 
     If all labels were equal, none is.
     """
-    cdef bint steady = scale[COUNT] - scale[EXTENDED_AT] >= _STEADY and scale[LOW] < scale[HIGH]
+    cdef bint steady = scale[COUNT] - scale[EXTENDED_AT] >= STEADY and scale[LOW] < scale[HIGH]
     if scale[LOW] <= label <= scale[HIGH] or explained or not steady or scale[KNOWN]:
         return 0.0
     return scale[STRAYS] + 1.0
@@ -83,7 +72,7 @@ cdef double _strays(double label, const double[::1] scale, bint explained) noexc
 cdef bint _is_confirmed(double label, const double[::1] scale) noexcept nogil:
     """Return whether another label was beyond the range on the same side shortly before."""
     last = scale[BELOW_AT] if label < scale[LOW] else scale[ABOVE_AT]
-    return last > 0.0 and scale[COUNT] + 1.0 - last <= _NEAR
+    return last > 0.0 and scale[COUNT] + 1.0 - last <= NEAR
 
 
 cpdef void learn_label(
@@ -107,7 +96,7 @@ cpdef void learn_label(
     """
     # Decide what learners see of it, by what was known before.
     shown, found = clipped(label, scale, explained), _strays(label, scale, explained)
-    cdef bint confirmed = _is_confirmed(label, scale) and not 0.0 < found <= _MOST_STRAYS
+    cdef bint confirmed = _is_confirmed(label, scale) and not 0.0 < found <= MOST_STRAYS
     scale[SHOWN] = shown
     scale[COUNT] += 1.0
     scale[STRAYS] = max(found, scale[STRAYS]) * (1.0 - 1.0 / _RECENT)
@@ -120,14 +109,14 @@ cpdef void learn_label(
     difference = importance * (shown - scale[MEAN])
     scale[MEAN] += difference / scale[WEIGHT]
     scale[SQUARES] += difference * (shown - scale[MEAN])
-    if count == _STABLE_FROM and not scale[KNOWN]:
+    if count == STABLE_FROM and not scale[KNOWN]:
         _begin(scale)
 
 
 cdef void _extend(double label, double[::1] scale, double count, bint confirmed) noexcept nogil:
     """Take the label into the range."""
     # Keep the label among the extremes; beyond the range only if another confirms it.
-    if count <= _STABLE_FROM:
+    if count <= STABLE_FROM:
         _order(label, scale, count)
     elif label < scale[LOW] or label > scale[HIGH]:
         side = BELOW if label < scale[LOW] else ABOVE
@@ -139,12 +128,12 @@ cdef void _extend(double label, double[::1] scale, double count, bint confirmed)
     else:
         _order(label, scale, count)
     # The range follows the second extremes, and never shrinks from the fourth label on.
-    cdef bint few = count < _STABLE_FROM
+    cdef bint few = count < STABLE_FROM
     low = scale[LEAST] if few else min(scale[SECOND_LEAST], scale[SECOND_MOST])
     high = scale[MOST] if few else max(scale[SECOND_LEAST], scale[SECOND_MOST])
     width = high - low
-    low, high = low - _MARGIN * width, high + _MARGIN * width
-    if count > _STABLE_FROM:
+    low, high = low - MARGIN * width, high + MARGIN * width
+    if count > STABLE_FROM:
         low, high = min(low, scale[LOW]), max(high, scale[HIGH])
     scale[LOW], scale[HIGH] = max(low, -FLT_MAX), min(high, FLT_MAX)
 
@@ -154,11 +143,11 @@ cdef void _begin(double[::1] scale) noexcept nogil:
     cdef double total = 0.0, squares = 0.0
     for place in range(LEAST, MOST + 1):
         total += min(max(scale[place], scale[LOW]), scale[HIGH])
-    scale[MEAN] = total / _STABLE_FROM
+    scale[MEAN] = total / STABLE_FROM
     for place in range(LEAST, MOST + 1):
         shown = min(max(scale[place], scale[LOW]), scale[HIGH])
         squares += (shown - scale[MEAN]) * (shown - scale[MEAN])
-    scale[SQUARES] = squares * (scale[WEIGHT] / _STABLE_FROM)
+    scale[SQUARES] = squares * (scale[WEIGHT] / STABLE_FROM)
 
 
 cdef void _order(double label, double[::1] scale, double count) noexcept nogil:

@@ -27,10 +27,10 @@ class Run:
 
     def __init__(self):
         self.models = KernelModels(REPRESENTATIONS.schema, B)
-        self.live = np.arange(len(CONFIGURATIONS))
         for slot, configuration in enumerate(CONFIGURATIONS):
             self.models.start(slot, configuration)
         self.ensemble = Ensemble(self.models, D, B, gamma=0.999, classes=False)
+        self.ensemble.live = np.arange(len(CONFIGURATIONS))
         self.at = 0
 
     def learn(self, x, y, most=64):
@@ -41,13 +41,13 @@ class Run:
             n = self.ensemble.until(y[start : start + most], self.at)
             block = slice(start, start + n)
             ones = np.ones(n, np.float32)
-            self.ensemble.learn(x[block], y[block], ones, self.live, 0, predictions[block])
+            self.ensemble.learn(x[block], y[block], ones, predictions[block])
             start, self.at = start + n, self.at + n
-            self.ensemble.move(self.at, self.live)
+            self.ensemble.move(self.at)
         return predictions
 
     def predict(self, example):
-        return OneExample(self.ensemble, example).predict(self.live, 0)
+        return OneExample(self.ensemble, example).predict()
 
 
 def sample(n, seed=0):
@@ -80,7 +80,7 @@ def test_standardising_again_leaves_the_prediction():
     run.learn(x, y)
     examples = sample(20, seed=1)[0]
     place, before = run.ensemble.known.place.copy(), [run.predict(row) for row in examples]
-    run.ensemble.move(128, run.live)
+    run.ensemble.move(128)
 
     assert run.ensemble.known.place.tolist() != place.tolist()
     assert [run.predict(row) for row in examples] == pytest.approx(before, rel=1e-4, abs=1e-4)
