@@ -12,7 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
+from sklearn.utils import (
+    _safe_indexing,
+    check_random_state,
+    column_or_1d,
+    compute_sample_weight,
+)
 from sklearn.utils.validation import (
     _check_sample_weight,
     assert_all_finite,
@@ -191,16 +196,18 @@ class AutoMLEstimator(BaseEstimator):
         begin = self._clock()()
         budget, unit = self.check()
         frame, target = self._checked(X, y)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, frame, dtype=np.float64)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         algorithm = self._policy()
-        weight = self._weight(target, weight)
-        counted = np.full(len(target), fill_value=True) if weight is None else weight > 0
-        if weight is not None:
+        weight, counted = None, np.full(len(target), fill_value=True)
+        class_weight = getattr(self, "class_weight", None)
+        if sample_weight is not None or class_weight is not None:
+            weight = _check_sample_weight(sample_weight, frame, dtype=np.float64, copy=True)
+            counted = weight != 0
+            if class_weight is not None:
+                weight[counted] *= compute_sample_weight(class_weight, target[counted])
             if (weight < 0).any():
                 raise ValueError("a row has a negative weight: give weights from 0 upwards")
+            counted = weight > 0
             frame = frame[counted].reset_index(drop=True)
             target, weight = target[counted], weight[counted]
         labels, targets, classes = self._labels(target)
@@ -289,7 +296,19 @@ class AutoMLEstimator(BaseEstimator):
         """Return the predictions of the model, shape (n_samples,)."""
         raise NotImplementedError
 
-    def _scored(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the score by `scoring` of predictions for `X`, as scikit-learn's searches do.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
@@ -326,13 +345,6 @@ class AutoMLEstimator(BaseEstimator):
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Return the targets of learners, the targets of scorers, and the classes."""
         raise NotImplementedError
-
-    def _weight(
-        self, target: NDArray[Any], weight: NDArray[np.float64] | None
-    ) -> NDArray[np.float64] | None:
-        """Return the weights of the rows; None: all count the same."""
-        del target
-        return weight
 
     def _clock(self) -> Callable[[], float]:
         return time.perf_counter if self.budget_unit == "wall_seconds" else time.process_time

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from leaseboard.tasks.evaluate.trials.evaluate import Task
@@ -59,6 +58,8 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
 
     class_weight: Any = None
 
+    score = AutoMLEstimator.score  # in the place of the mixin's
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of each row.
 
@@ -93,21 +94,6 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
         prediction = self._predict(X)
         return np.asarray(prediction / prediction.sum(axis=1, keepdims=True))
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score by `scoring` of predictions for `X`, as scikit-learn's searches do.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return self._scored(X, y, sample_weight)
-
     def _labels(
         self, target: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
@@ -116,17 +102,6 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"the target has one class, {self.classes_[0]}: nothing to learn")
         return np.asarray(codes, dtype=np.int64), target, self.classes_
-
-    def _weight(
-        self, target: NDArray[Any], weight: NDArray[np.float64] | None
-    ) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return weight
-        if weight is None:
-            return np.asarray(compute_sample_weight(self.class_weight, target))
-        made, counted = weight.copy(), np.flatnonzero(weight)
-        made[counted] *= compute_sample_weight(self.class_weight, target[counted])
-        return made
 
 
 @documented
@@ -155,6 +130,8 @@ class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
 
     task: ClassVar[Task] = "regression"
 
+    score = AutoMLEstimator.score  # in the place of the mixin's
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the mean of the members' predictions.
 
@@ -167,21 +144,6 @@ class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
         ndarray of float64, shape (n_samples,)
         """
         return self._predict(X)
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the score by `scoring` of predictions for `X`, as scikit-learn's searches do.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return self._scored(X, y, sample_weight)
 
     def _labels(
         self, target: NDArray[Any]

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
-from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import Algorithm, play, settings_of
+from leaseboard.algorithms.base import Algorithm, settings_of
 from leaseboard.algorithms.environments.pulls import NoTrialError, PullsEnvironment, Unit
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event, TrialFinished, of
@@ -41,7 +40,7 @@ from leaseboard.tasks.models.automl.ensemble import (
     selected,
     span_of,
 )
-from leaseboard.tasks.models.automl.progress import shown
+from leaseboard.tasks.models.automl.progress import audited, shown
 from leaseboard.tasks.models.automl.validation import Validation
 from leaseboard.tasks.preprocess import tables
 from leaseboard.tasks.store.recorded import Store
@@ -220,13 +219,9 @@ class PolicySearch:
         )
 
     def _play(self, env: PullsEnvironment) -> None:
-        auditor, events, verbose = Auditor(), [], self.estimator.verbose
+        name, events, verbose = self.estimator.policy, list[Event](), self.estimator.verbose
         with shown(self.budget, self.unit, lambda event: event.at, verbose=verbose) as progress:
-            for event in play(self.estimator.policy, self.policy, env, self.seed):
-                auditor(event)
-                progress(event)
-                events.append(event)
-        auditor.close()
+            audited(name, self.policy, env, self.seed, events, progress)
         self.events = tuple(events)
 
     def _candidates(self) -> list[_Candidate]:

@@ -1,10 +1,13 @@
-"""Progress of a search on the terminal: a bar."""
+"""A search as it runs: its audit, a bar on the terminal, and MLflow kept out."""
 
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import Algorithm, Environment, play
 from leaseboard.algorithms.events import Event
 from leaseboard.tasks.machine.terminal import progress_bar
 
@@ -19,6 +22,24 @@ def shown(
         return
     with progress_bar(sys.stderr, total, text=text) as bar:
         yield lambda event: bar.update(bar.task_ids[0], completed=done(event))
+
+
+def audited(
+    name: str,
+    algorithm: Algorithm[Any],
+    env: Environment,
+    seed: int,
+    log: list[Event],
+    progress: Callable[[Event], object],
+) -> Auditor:
+    """Run an algorithm; return the auditor of its events, which are appended to `log`."""
+    auditor = Auditor()
+    for event in play(name, algorithm, env, seed):
+        auditor(event)
+        log.append(event)
+        progress(event)
+    auditor.close()
+    return auditor
 
 
 _SWITCH = "_AUTOLOGGING_GLOBALLY_DISABLED"

@@ -20,8 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import Algorithm, Environment, play, setting_names
+from leaseboard.algorithms.base import Algorithm, Environment, setting_names
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
@@ -34,7 +33,7 @@ from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.choices import choices
-from leaseboard.tasks.models.automl.progress import shown, without_autologging
+from leaseboard.tasks.models.automl.progress import audited, shown, without_autologging
 from leaseboard.tasks.models.automl.validation import Validation, warn_of_dates
 from leaseboard.tasks.store.recorded import Store
 
@@ -207,7 +206,6 @@ class SelectionSearch(BaseSearchCV):
         self.check()
         env = self._environment(algorithm, made, X, y, seed)
         log: list[Event] = []
-        auditor = Auditor()
 
         def left_out(_: Event) -> float:
             return len(of(log, Eliminated)) + len(of(log, ConfigurationFailed))
@@ -215,10 +213,7 @@ class SelectionSearch(BaseSearchCV):
         text = "configurations left out"
         with shown(len(names), text, left_out, verbose=self.verbose) as progress:
             try:
-                for event in play(name, algorithm, env, seed):
-                    auditor(event)
-                    log.append(event)
-                    progress(event)
+                auditor = audited(name, algorithm, env, seed, log, progress)
             except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
                 said = findings.failure(str(error), log, names)
                 kind = TypeError if ": TypeError: " in said else UsageError
@@ -226,7 +221,6 @@ class SelectionSearch(BaseSearchCV):
             finally:
                 if self.store is not None:
                     Store(str(self.store)).table.database.close()
-        finished = auditor.close()
         assert auditor.champion is not None  # else the environment's score raised an error
         chosen = clone(list(made.estimators.values())[auditor.champion])
         best = clone(chosen).fit(X, y) if self.refit else None
@@ -240,7 +234,7 @@ class SelectionSearch(BaseSearchCV):
         self.best_index_ = auditor.champion
         self.best_name_ = names[auditor.champion]
         self.best_params_ = params[auditor.champion]
-        self.best_score_ = finished.score
+        self.best_score_ = auditor.close().score
         self.multimetric_ = False
         self._names = names
         self._log = "\n".join(map(to_json, log))
