@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
@@ -17,7 +17,6 @@ from leaseboard.algorithms.events import Event, Finished, Started
 if TYPE_CHECKING:  # the command line's help waits for no numpy
     from numpy.typing import NDArray
 
-P = ParamSpec("P")
 Made = TypeVar("Made")
 B = TypeVar("B", bound="Environment", default=Any)
 
@@ -120,13 +119,13 @@ class Environment(ABC):
         """Take metrics that the run reports in addition to its score."""
         self._notes.update(metrics)
 
-    def once(self, make: Callable[P, Made], *given: P.args, **named: P.kwargs) -> Made:
+    def once(self, make: Callable[..., Made], *given: object) -> Made:
         """Return what `make` makes of what is given, made once an environment.
 
         Asked for in `Algorithm.prepare`, it is made outside the measured time.
         """
         if make not in self._made:
-            self._made[make] = make(*given, **named)
+            self._made[make] = make(*given)
         made: Made = self._made[make]
         return made
 

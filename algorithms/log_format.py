@@ -82,6 +82,10 @@ class LogWriter:
         self.close()
 
 
+_SPECIAL = {str(each): each for each in (math.nan, math.inf, -math.inf)}
+"""Each is one object, so that events that are read twice are equal."""
+
+
 def _plain(value: Any) -> Any:
     """Return `value` in JSON's own types: numpy scalars become Python's, tuples become lists."""
     if hasattr(value, "item") and not isinstance(value, (str, bytes)):
@@ -99,6 +103,6 @@ def _back(value: Any) -> Any:
     """Return the inverse of `_plain`; lists become tuples, as events hold."""
     if isinstance(value, dict):
         if set(value) == {"$float"}:
-            return float(value["$float"])
+            return _SPECIAL[value["$float"]]
         return {key: _back(item) for key, item in value.items()}
     return tuple(map(_back, value)) if isinstance(value, list) else value

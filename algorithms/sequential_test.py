@@ -303,19 +303,15 @@ class SequentialTest:
                 f"losses of shapes {losses[0].shape} and {losses[1].shape}: give one of the"
                 " champion and one of the challenger for each row"
             )
-        for name, of in zip(("champion", "challenger"), losses, strict=True):
-            if not np.isfinite(of).all():
-                value = of[~np.isfinite(of)][0]
-                raise UsageError(
-                    f"loss {value} of the {name}: give finite losses, and leave out rows without"
-                )
-        with np.errstate(over="ignore"):
+        most = self.bound or sys.float_info.max
+        with np.errstate(over="ignore", invalid="ignore"):
             differences: Doubles = losses[0] - losses[1]
-        largest = np.abs(differences).max(initial=0.0)
-        if largest > (sys.float_info.max if self.bound is None else self.bound):
+        beyond = np.flatnonzero(~(np.abs(differences) <= most))
+        if len(beyond):
+            one, other = (of[beyond[0]] for of in losses)
             raise UsageError(
-                f"losses that differ by {largest}: the most is {self.bound or sys.float_info.max};"
-                " give a larger bound or smaller losses"
+                f"losses {one} of the champion and {other} of the challenger must be finite and"
+                f" differ by {most} at most: give a larger bound, or leave out rows without a loss"
             )
         return differences
 
