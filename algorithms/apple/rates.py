@@ -215,9 +215,10 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
         n, at = len(examples), 0
         chooses = len(self.tried) > 1 and not self.rates
         rates = dict(enumerate(self.tried))
+        entrants: list[Entrant] = []
         for until in sorted({min(n, PREFIX), min(n, FINAL), n}) if chooses else [n]:
             part, start = examples.at(slice(until)), until - PREFIX if at else 0
-            entrants = []
+            entrants.clear()  # of many classes they take gigabytes
             for i, rate in rates.items():
                 learners = tuple(self.learner(part, rate) for _ in part.targets)
                 entrants.append(Entrant(i, rate, learners, start))
@@ -227,18 +228,19 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
                 yield events.LeaseGranted(at=at, configuration=i, amount=until, slot=i)
             if not at:  # the first is the answer until one is better
                 yield events.ChampionChanged(at=0, configuration=0, previous=None)
-            left = yield from self._stage(entrants, part, at, names, record)
-            champion, at = left[0], until
+            entrants = yield from self._stage(entrants, part, at, names, record)
+            champion, at = entrants[0], until
             if not chooses:
                 continue
             n_best = FINALISTS if until == PREFIX < n else 1
-            best = [each for each in left if each.rate <= champion.rate][:n_best]
-            rates = {each.configuration: each.rate for each in best}
-            for each in (each for each in left if each not in best):
-                own, least = (e.loss_sum / max(at - start, 1) for e in (each, champion))
-                of = f"examples {start} to {at}" if start else f"the first {at} examples"
-                reason = f"its loss of {of} is {own:.4g}, the least {least:.4g}"
-                yield events.Eliminated(at=at, configuration=each.configuration, reason=reason)
+            slower = [e.configuration for e in entrants if e.rate <= champion.rate]
+            rates = {i: rates[i] for i in slower[:n_best]}
+            of = f"examples {start} to {at}" if start else f"the first {at} examples"
+            losses = {e.configuration: e.loss_sum / max(at - start, 1) for e in entrants}
+            for i in (i for i in losses if i not in rates):
+                least = losses[champion.configuration]
+                reason = f"its loss of {of} is {losses[i]:.4g}, the least {least:.4g}"
+                yield events.Eliminated(at=at, configuration=i, reason=reason)
         return champion
 
     def _stage(
