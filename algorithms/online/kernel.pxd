@@ -8,26 +8,19 @@ from leaseboard.algorithms.elementary cimport exp32
 
 # The losses as the kernel names them.
 cpdef enum:
-    SQUARED
-    LOGISTIC
+    SQUARED, LOGISTIC
 
 # The fields of a cell.
 cpdef enum:
-    WEIGHT
-    ADAPTIVE
-    NORMALISED
-    RATE
-    FIELDS
+    WEIGHT, ADAPTIVE, NORMALISED, RATE, FIELDS
 
 # The sums that the normaliser averages.
 cdef enum:
-    NORM_SUM
-    WEIGHT_SUM
+    NORM_SUM, WEIGHT_SUM
 
 # The range that predictions are clipped to, which labels extend (`RANGE` at first).
 cdef enum:
-    LOW
-    HIGH
+    LOW, HIGH
 
 cdef extern from *:
     """
@@ -60,7 +53,7 @@ cdef extern from *:
     ctypedef float Vector "lb_vector"
 
 
-# A term of models in lanes, see `leaseboard.algorithms.online.lanes`.
+# A term of models in lanes, see `leaseboard.algorithms.online.placement`.
 cdef struct Term:
     Vector weight, adaptive, normalised, inverse, rate, value
 
@@ -102,19 +95,12 @@ cdef struct Model:
 cdef class Pool:
     cdef public float[:, :, ::1] tables
     cdef public double[:, ::1] sums
-    cdef public float[:, ::1] labels
-    cdef public float[::1] rates
+    cdef public float[:, ::1] labels, values, work
+    cdef public float[::1] rates, raws, outputs
     cdef public int32_t[:, :, ::1] factors
-    cdef public int32_t[:, ::1] cells
-    cdef public int32_t[:, ::1] ends
-    cdef public int64_t[::1] n_terms
+    cdef public int32_t[:, ::1] cells, ends, places
+    cdef public int64_t[::1] n_terms, counts
     cdef public unsigned char[::1] plain
-    cdef public float[:, ::1] values
-    cdef public int32_t[:, ::1] places
-    cdef public int64_t[::1] counts
-    cdef public float[::1] raws
-    cdef public float[:, ::1] work
-    cdef public float[::1] outputs
     # Models in lanes, the slots of those in none, and both; see
     # `leaseboard.algorithms.online.placement`.
     cdef Lanes lanes
@@ -126,7 +112,6 @@ cdef class Pool:
     cdef bint looked
 
 
-cdef Model model_in(Py_ssize_t slot, Pool pool) noexcept nogil
 cdef void mark_ends(
     const int32_t *factors, Py_ssize_t n_terms, Py_ssize_t order, int32_t *ends
 ) noexcept nogil

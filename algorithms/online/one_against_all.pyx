@@ -7,15 +7,7 @@ import numpy as np
 
 from leaseboard.algorithms.elementary cimport exp32
 from leaseboard.algorithms.online.kernel cimport (
-    FIELDS,
-    LOGISTIC,
-    ONE,
-    WEIGHT,
-    Model,
-    clip,
-    gather,
-    mark_ends,
-    update,
+    FIELDS, LOGISTIC, ONE, WEIGHT, Model, clip, gather, mark_ends, update,
 )
 
 from leaseboard.algorithms.environments.arrays import uniform

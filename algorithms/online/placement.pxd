@@ -7,7 +7,6 @@ from leaseboard.algorithms.online.kernel cimport Pool
 cdef int place(
     Py_ssize_t n_columns, const int64_t *live, Py_ssize_t n_live, Pool pool
 ) except -1 nogil
-cdef void leave_all(Pool pool) noexcept nogil
 cdef void take_one(
     const float *example,
     float target,
