@@ -9,8 +9,6 @@ from typing import Any
 Interaction = tuple[str, ...]
 """The names of the namespaces that are multiplied, in sorted order."""
 
-DEFAULT_LEARNING_RATE = 0.5
-
 
 @dataclass(frozen=True, slots=True)
 class VWConfiguration:
@@ -26,7 +24,7 @@ class VWConfiguration:
     """
 
     interactions: tuple[Interaction, ...] = ()
-    learning_rate: float = DEFAULT_LEARNING_RATE
+    learning_rate: float = 0.5
     namespaces: tuple[str, ...] | None = None
     _hash: int = field(init=False, repr=False, compare=False)
 

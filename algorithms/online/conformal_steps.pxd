@@ -23,7 +23,6 @@ cdef class Conformal(Buffers):
     cdef public double[::1] _alphas, _most, _running, _weights, _longest
     cdef public double[:, ::1] _scores, _ordered, _tracked, _rates
     cdef public uint8_t[:, ::1] _misses
-    cdef readonly Py_ssize_t n_asked
     cdef double[::1] asked  # of a prediction whose label comes next
 
     cpdef follow(

@@ -27,12 +27,11 @@ cdef class Conformal(Buffers):
 
     def __init__(self, **arrays):
         super().__init__(**arrays)
-        self.n_asked = N_LOCAL + 1 + 3 * len(self.alphas)
-        self.asked = np.empty(self.n_asked)
+        self.asked = np.empty(N_LOCAL + 1 + 3 * len(self.alphas))
 
     def ask(self, double prediction):
-        """Return what `_update` needs of the intervals that a prediction has, shape (n_asked,)."""
-        cdef double[::1] asked = np.empty(self.n_asked)
+        """Return what `_update` needs of the intervals that a prediction has."""
+        cdef double[::1] asked = np.empty(len(self.asked))
         _ask(prediction, self, &asked[0])
         return np.asarray(asked)
 

@@ -56,11 +56,6 @@ class Layout:
     indices: NDArray[np.int64]
     by_index: NDArray[np.int64]
 
-    @property
-    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Each cell's place in VW's table, and the cells by these."""
-        return self.indices, self.by_index
-
 
 def fits(schema: Schema, configuration: VWConfiguration) -> bool:
     """Return whether the interactions of `configuration` stay within `MAX_TERMS`."""

@@ -148,15 +148,6 @@ class Ensemble(Passes, Saved):
             self.models.rescale(self.live, old / spread, (center - place[0]) / spread)
         self.known.place[:] = place
 
-    @property
-    def unit(self) -> tuple[float, float]:
-        """The addend of a model's outputs, and their factor: (center, spread).
-
-        While all labels are equal no model has learned one, and the mean is the prediction.
-        """
-        center, spread = self.known.place.tolist()
-        return (center, spread) if spread else (float(self.expansion.scale[MEAN]), 0.0)
-
     def notes(self) -> dict[str, float]:
         """Return how near the loss ever came to what the theorems allow.
 

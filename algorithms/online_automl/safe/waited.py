@@ -149,11 +149,6 @@ class Waited(Weighed):
         self.copies = [new_aggregate(1 + N_BASELINES)]
         self.free = [0]
 
-    @property
-    def n_kept(self) -> int:
-        """Number of values that are kept of a prediction until its label comes."""
-        return N_PARTS + OWN + self.intervals.n_asked + 1
-
     def nothing(self) -> Doubles:
         """Return what is kept of a prediction before the first example, which had no parts."""
         own = np.zeros(N_PARTS + OWN)
@@ -161,7 +156,7 @@ class Waited(Weighed):
         return np.concatenate((own, self.intervals.ask(0.0), [0.0]))
 
     def predict(self, parts: Parts) -> tuple[float, Doubles]:
-        """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,).
+        """Return the prediction by its parts, and what `update` needs of it.
 
         The last value is the caller's own: the entity.
         """
@@ -181,7 +176,7 @@ class Waited(Weighed):
         Parameters
         ----------
         prediction, level : float
-        values : ndarray of float64, shape (n_kept,)
+        values : ndarray of float64
             What `predict` returned with it.
         """
         return self.intervals.around(prediction, level, values[N_PARTS + OWN : -1])
@@ -196,7 +191,7 @@ class Waited(Weighed):
         label, shown : float
             Raw, and as learners see it.
         prediction : float
-        values : ndarray of float64, shape (n_kept,)
+        values : ndarray of float64
             What `Waited.predict` returned with it.
         delay : int
             Predictions that were made since.
