@@ -17,6 +17,8 @@ from leaseboard.algorithms.tables.values import (
     LONGEST_LABEL,
     WEEKDAYS,
     WORDS,
+    YEAR_COSINE,
+    YEAR_SINE,
     date_parts,
     words_of,
 )
@@ -109,15 +111,19 @@ class ColumnFeatures(FeatureMap):
         elif column.dtype.kind == "M":
             missing = np.isnat(column)
             found = date_parts(np.where(missing, 0, column.astype(np.int64)))
-            hours, months = map(str, range(24)), map(str, range(13))
+            hours = [*map(str, range(24))]
             for part, texts, codes in (
-                ("hour", [*hours], np.where(found.hour, found.hour, -1)),
+                ("hour", hours, np.where(found.hour, found.hour, -1)),
                 ("weekday", WEEKDAYS, found.weekday),
-                ("month", [*months], found.month),
             ):
                 known = Texts(np.where(missing, -1, codes), texts)
                 yield self._keyed(name, f"{name} {part}", known, learns=learns)
-            yield _number(name, f"{name} days", np.where(missing, np.nan, found.days))
+            for part, numbers in (
+                ("year sine", YEAR_SINE[found.yearday]),
+                ("year cosine", YEAR_COSINE[found.yearday]),
+                ("days", found.days),
+            ):
+                yield _number(name, f"{name} {part}", np.where(missing, np.nan, numbers))
         else:
             yield _number(name, name, column.astype(np.float64, copy=False))
 

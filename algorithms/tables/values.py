@@ -19,6 +19,13 @@ DAY = 24 * HOUR
 """Microseconds."""
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+YEAR_SINE, YEAR_COSINE = (
+    np.round(wave(2 * np.pi * np.arange(367) / 365.25), 6) for wave in (np.sin, np.cos)
+)
+"""By the day of the year, rounded to be the same on all machines. Of one year of rows a trend and
+a feature for each month cannot be told apart, so that a model of both is wrong in the next year;
+a trend and two waves can."""
+
 _EPOCH = 719_163
 """The ordinal of 1970-01-01, as Python counts days."""
 
@@ -165,13 +172,14 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
 
     Examples
     --------
-    >>> parts_of("when", np.datetime64("2024-02-29"))
-    [('when weekday', 'thursday'), ('when month', '2'), ('when days', 19782.0)]
+    >>> parts_of("when", np.datetime64("2024-02-29"))[:2]
+    [('when weekday', 'thursday'), ('when year sine', 0.858402)]
     """
     if (type(value) is float and abs(value) <= LARGEST) or isinstance(value, str):
         return [(name, value)]  # most values are
     if is_missing(value):
-        return [(name, math.nan), (f"{name} days", math.nan)]
+        parts = ("", " year sine", " year cosine", " days")
+        return [(f"{name}{part}", math.nan) for part in parts]
     if is_date(value):
         return _date(name, value)
     if not is_number(value):
@@ -347,6 +355,7 @@ def _date(name: str, value: Any) -> list[tuple[str, float | str]]:
     return [
         *hour,
         (f"{name} weekday", WEEKDAYS[parts.weekday]),
-        (f"{name} month", str(parts.month)),
+        (f"{name} year sine", float(YEAR_SINE[parts.yearday])),
+        (f"{name} year cosine", float(YEAR_COSINE[parts.yearday])),
         (f"{name} days", Days(parts.days)),
     ]

@@ -87,7 +87,7 @@ class OutsidePolicy(Policy):
 
 def test_an_invalid_arm_is_reported_with_its_line_by_race_and_check(race, tmp_path):
     (tmp_path / "mine.py").write_text(POLICY)
-    said = "`_choose` of mine.py:OutsidePolicy gave 99: return an arm of 0.."
+    said = "`_choose` of OutsidePolicy gave 99: return an arm of 0.."
     row = race("mine.py:Outside", "--budget", "20", data="sklearn:iris")[0]
     asked = Path("mine.py"), "mine.py:Outside", "audit"
 

@@ -133,7 +133,7 @@ def test_a_gap_where_there_never_was_one_and_a_feature_no_one_knows_get_an_answe
         assert math.isfinite(model.predict_one(x))
 
 
-def test_a_date_is_hour_weekday_month_and_days_since_the_first():
+def test_a_date_is_hour_weekday_waves_of_the_year_and_days_since_the_first():
     model = OnlineAutoMLRegressor(**EVAL)
     model.learn_one({"t": dt.datetime(2024, 2, 29, 18)}, 1.0)
     model.learn_one({"t": dt.datetime(2024, 3, 2, 6)}, 2.0)
@@ -141,8 +141,10 @@ def test_a_date_is_hour_weekday_month_and_days_since_the_first():
     row = features.row(features.values({"t": np.datetime64("2024-03-02T06:30")}))
 
     assert dict(zip(features.schema().features, row.tolist(), strict=True)) == {
-        "t_days": pytest.approx(1.5 + 0.5 / 24), "t_hour=18": 0, "t_month=2": 0,
-        "t_weekday=thursday": 0, "t_hour=6": 1, "t_month=3": 1, "t_weekday=saturday": 1,
+        "t_days": pytest.approx(1.5 + 0.5 / 24), "t_hour=18": 0, "t_weekday=thursday": 0,
+        "t_year_sine": pytest.approx(math.sin(2 * math.pi * 62 / 365.25), abs=1e-6),
+        "t_year_cosine": pytest.approx(math.cos(2 * math.pi * 62 / 365.25), abs=1e-6),
+        "t_hour=6": 1, "t_weekday=saturday": 1,
     }  # fmt: skip
 
 

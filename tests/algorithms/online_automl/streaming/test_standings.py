@@ -30,7 +30,7 @@ def test_interactions_are_reported_by_the_names_of_features():
             for one in event.parameters["interactions"]}  # fmt: skip
 
     assert {*model.champion["interactions"]} <= reported
-    assert {"weather × shop 1", "'a × b' × colour=red", "when: days × when: month"} <= reported
+    assert {"weather × shop 1", "'a × b' × colour=red", "when: days × when: weekday"} <= reported
     assert model.groups["weather"] == ["rain", "wind"]
     assert {one.column for one in model._race.schema.origins if one.part == "missing"} == {"gap"}
     assert model._race.words.groups == pickle.loads(pickle.dumps(model)).groups
