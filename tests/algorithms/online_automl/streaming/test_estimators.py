@@ -132,20 +132,6 @@ def test_a_missing_column_of_a_frame_counts_zero_and_an_array_has_all():
         model.predict_many(frame[["a"]].to_numpy())
 
 
-@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
-def test_the_order_of_a_mapping_means_nothing(settings):
-    x, y = product(300, d=12)
-    reported, shuffled = OnlineAutoMLRegressor(**settings), OnlineAutoMLRegressor(**settings)
-    random = np.random.default_rng(1)
-    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
-        turned = {name: example[name] for name in random.permutation(list(example)).tolist()}
-        assert reported.predict_one(example) == shuffled.predict_one(turned)
-        reported.learn_one(example, label)
-        shuffled.learn_one(turned, label)
-
-    assert reported.champion == shuffled.champion
-
-
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
