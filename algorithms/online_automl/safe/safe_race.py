@@ -155,6 +155,7 @@ class SafeRace(Race):
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self._consult_oracle()
         yield from self._fill()
+        self.ensemble.live = self.live
 
     def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return the mixture's prediction, for classes log odds; see `Race.predict`."""
@@ -228,18 +229,18 @@ class SafeRace(Race):
         if sum(self.terms) > self.max_terms:  # there were fewer columns when they came
             terms = {slot: float(self.terms[slot]) for slot in self.live.tolist()}
             yield from self._free_terms(terms, self.max_terms)
-            yield from self._fill()
-            return
-        best, worse, ended = judge(
-            self.sums, self.starts, self.lease_of, self.live, self.champion_slot, self.at,
-            self._n_compared, self.round_length, self.delta, len(self.candidates.pending),
-        )  # fmt: skip
-        if best != EMPTY:
-            yield from self._promote(best)
         else:
-            yield from self._eliminate_worse(worse)
-            yield from self._end_leases(ended)
+            best, worse, ended = judge(
+                self.sums, self.starts, self.lease_of, self.live, self.champion_slot, self.at,
+                self._n_compared, self.round_length, self.delta, len(self.candidates.pending),
+            )  # fmt: skip
+            if best != EMPTY:
+                yield from self._promote(best)
+            else:
+                yield from self._eliminate_worse(worse)
+                yield from self._end_leases(ended)
         yield from self._fill()
+        self.ensemble.live = self.live
 
     def _eliminate_worse(self, slots: list[int]) -> Iterator[Event]:
         """Let what is proved worse than the champion leave for good, while others wait."""
@@ -368,10 +369,6 @@ class SafeRace(Race):
         slot: int = self.ensemble.champion
         return slot
 
-    def _hold(self, slot: int, number: int) -> None:
-        super()._hold(slot, number)
-        self.ensemble.live = self.live
-
     def _vacate(self, slot: int) -> float:
         self.terms[slot] = 0
         return super()._vacate(slot)
@@ -397,7 +394,7 @@ class SafeRace(Race):
         self.head.grow(schema.origins)
         if widened:
             self._make_whole()
-        # Slots are filled at the end of the round.
+        self.ensemble.live = self.live  # slots are filled at the end of the round
         return [*events, *self._consult_oracle()] if widened else events
 
     def _make_whole(self) -> None:
