@@ -6,8 +6,11 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
+
+from typing_extensions import override
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 
@@ -63,6 +66,14 @@ def place(error: BaseException) -> str:
     return lines[-1] if lines else ""
 
 
+class _UserFileLoader(SourceFileLoader):
+    """Loader of what a file says now, whatever was compiled of it before."""
+
+    @override
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def import_file(path: Path, what: str) -> ModuleType:
     """Return the module in `path`, executed once in a process unless the file changes.
 
@@ -98,8 +109,7 @@ def import_file(path: Path, what: str) -> ModuleType:
         sys.path.append(folder)
     try:
         with blaming(path):
-            code = compile(source, str(path), "exec", dont_inherit=True)
-            exec(code, vars(module))  # noqa: S102  (the user's own)
+            _UserFileLoader(name, str(path)).exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise

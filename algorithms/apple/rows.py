@@ -101,7 +101,8 @@ def column_scales(rows: Rows) -> Doubles:
     """
     magnitude = np.zeros(rows.shape[1])
     if sparse.issparse(rows):
-        np.maximum.at(magnitude, rows.indices, np.abs(rows.data, dtype=np.float64))
+        with np.errstate(invalid="ignore"):  # NaN is refused later, with its row
+            np.maximum.at(magnitude, rows.indices, np.abs(rows.data, dtype=np.float64))
     else:
         magnitude[:] = np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0))
     mantissa, exponent = np.frexp(magnitude)
