@@ -1,113 +1,93 @@
-"""Draw charts from the tables of docs/benchmarks/streams.md: ``python docs/chart.py``.
+"""Draw README's chart from docs/results/streams.csv: ``python docs/chart.py``.
 
-The first is README's, of the twelve regressions; the second has all learners, on regressions and
-on classifications, and what they take a row. The relative error of a learner is the geometric
-mean, over datasets, of its error divided by that of the best naive baseline.
+``python docs/chart.py COMMIT RUN_FOLDER...`` first makes that file of the results of runs at a
+commit, a row a job. The relative error of a learner is the geometric mean, over the regressions
+that all learners have done, of its error divided by that of the best naive baseline under the same
+protocol.
 """
 
-import math
-import re
+import json
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "benchmarks" / "streams.md"
-CHART = Path(__file__).parent / "benchmarks" / "error-and-cpu.png"
-ALL = CHART.with_name("error-and-microseconds.png")
-ROWS = {"Regressions": 114_177 / 12, "Classifications": 84_601 / 9}
-"""Rows of a job, on average: abalone has 4,177, spambase 4,601, the others 10,000."""
+import numpy as np
+import pandas as pd
+
+DOCS = Path(__file__).parent
+RESULTS = DOCS / "results" / "streams.csv"
+CHART = DOCS / "benchmarks" / "error-by-protocol.png"
+KEPT = ["suite", "labels", "data", "name", "repetition", "rows", "status", "metric", "score",
+        "cpu_seconds", "version", "commit"]  # fmt: skip
+SUITES = "frameworks-streams", "frameworks-late-200"
+PROTOCOLS = {
+    "immediate": "each label before the next row",
+    "after=200": "each label 200 rows later",
+}
 BASELINES = {"running-mean": "running mean", "last-label": "last label",
-             "online-ridge": "online ridge"}  # fmt: skip
+             "seasonal-last": "last season", "online-ridge": "online ridge"}  # fmt: skip
 LEARNERS = {
     "online-automl": "Leaseboard online AutoML",
     "river-arf": "River adaptive random forest",
-    "river-srp": "River random patches",
     "river-hat": "River Hoeffding adaptive tree",
     "river-linear": "River linear model",
-    "flaml-autovw": "FLAML AutoVW",
+    "vanilla": "Vowpal Wabbit's defaults",
+    "chacha-flaml": "ChaCha as in FLAML",
     **BASELINES,
 }
 
 
-def read_tables(text, title="Regressions"):
-    """Return errors by learner and dataset, and CPU seconds of a job by learner."""
-    part = text.partition(f"## {title}")[2].partition("\n## ")[0]
-    tables = [
-        [[cell.strip(" `") for cell in row.strip("|").split("|")] for row in table.splitlines()]
-        for table in re.findall(r"(?:^\|.*\n)+", part, re.MULTILINE)
-    ]
-    cpu = {row[0]: float(row[3]) for row in tables[0][2:]}
-    names = tables[1][0][1:]
-    errors = {row[0]: dict(zip(names, row[1:], strict=True)) for row in tables[1][2:]}
-    return errors, cpu
+def collect(commit, runs):
+    """Write the results of run folders, a row a job."""
+    found = []
+    for run in map(Path, runs):
+        table = pd.read_parquet(run / "results.parquet")
+        labels = [json.loads(options).get("labels") for options in table["environment_options"]]
+        found.append(table.assign(suite=run.name, labels=labels, commit=commit)[KEPT])
+    RESULTS.parent.mkdir(exist_ok=True)
+    pd.concat(found).to_csv(RESULTS, index=False, float_format="%.6g")
 
 
-def relative_errors(errors, learners=LEARNERS):
-    """Return the geometric mean over datasets of error / best naive baseline's, by learner."""
-    found = {}
-    for learner in learners:
-        logs = [
-            math.log(float(error) / min(float(errors[each][name]) for each in BASELINES))
-            for name, error in errors[learner].items()
-            if error != "–"
-        ]
-        found[learner] = math.exp(sum(logs) / len(logs))
-    return found
-
-
-def draw_all(plt, text):
-    """Write the chart of all learners: relative error against microseconds a row."""
-    figure, panels = plt.subplots(1, 2, figsize=(13, 6), layout="constrained")
-    for panel, (title, rows) in zip(panels, ROWS.items(), strict=True):
-        errors, cpu = read_tables(text, title)
-        relative = relative_errors(errors, errors)
-        for name, error in relative.items():
-            ours, naive = name == "online-automl", name in BASELINES or name == "seasonal-last"
-            colour = "#c2410c" if ours else "#94a3b8" if naive else "#1d4ed8"
-            place = 1e6 * cpu[name] / rows, min(error, 10)
-            panel.plot(*place, "o", color=colour, markersize=9 if ours else 5)
-            panel.annotate(name + (" (beyond 10)" if error > 10 else ""), place, (5, 3),
-                           fontsize=8, textcoords="offset points", color=colour)  # fmt: skip
-        panel.axhline(1, color="black", linewidth=0.8)
-        panel.set(title=title, xscale="log", yscale="log", xlabel="µs a row",
-                  ylabel="relative error (best naive baseline = 1)")  # fmt: skip
-        panel.margins(x=0.2)
-        panel.spines[["top", "right"]].set_visible(False)
-    figure.savefig(ALL, dpi=100)
+def relative_errors(table):
+    """Return the geometric mean of error / best naive baseline's, by learner and protocol."""
+    table = table[table["suite"].isin(SUITES) & (table["status"] == "ok")]
+    table = table[table["metric"] == "progressive_mse"]
+    columns = {}
+    for labels in PROTOCOLS:
+        errors = table[table["labels"] == labels].pivot_table("score", "data", "name")[[*LEARNERS]]
+        relative = errors.dropna().div(errors[[*BASELINES]].min(axis=1), axis=0)
+        columns[labels] = np.exp(np.log(relative).mean())
+    return pd.DataFrame(columns)
 
 
 def main():
-    """Write the charts."""
+    """Write the chart, and print what it shows."""
     import matplotlib as mpl
 
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
-    text = PAGE.read_text(encoding="utf-8")
-    draw_all(plt, text)
-    errors, cpu = read_tables(text)
-    relative = relative_errors(errors)
-    order = sorted(LEARNERS, key=relative.get, reverse=True)
-    colours = [
-        "#c2410c" if name == "online-automl" else "#94a3b8" if name in BASELINES else "#1d4ed8"
-        for name in order
-    ]
-    figure, panels = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
-    for panel, values, title, log in (
-        (panels[0], relative, "relative error (best naive baseline = 1, less is better)", False),
-        (panels[1], cpu, "CPU seconds for 10,000 rows (log scale)", True),
-    ):
-        panel.barh([LEARNERS[name] for name in order], [values[name] for name in order],
-                   color=colours, log=log)  # fmt: skip
-        for place, name in enumerate(order):
-            white = {"color": "white", "pad": 0.5}
-            panel.annotate(f"{values[name]:.2g}", (values[name], place), (6, 0), fontsize=9,
-                           textcoords="offset points", va="center", bbox=white)  # fmt: skip
-        panel.set_title(title, fontsize=10)
-        panel.margins(x=0.15)
-        panel.spines[["top", "right"]].set_visible(False)
-    panels[0].axvline(1, color="black", linewidth=0.8)
-    figure.savefig(CHART, dpi=120)
-    sys.stdout.write("".join(f"{name} {relative[name]:.3g} {cpu[name]:.3g}\n" for name in order))
+    if sys.argv[1:]:
+        collect(sys.argv[1], sys.argv[2:])
+    relative = relative_errors(pd.read_csv(RESULTS)).sort_values("after=200", ascending=False)
+    figure, panel = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    places = range(len(relative))
+    panel.hlines(places, relative.min(axis=1), relative.max(axis=1), color="#cbd5e1")
+    for height, (labels, title) in zip((7, -13), PROTOCOLS.items(), strict=True):
+        panel.plot(relative[labels], places, "o", label=title)
+        for place, value in enumerate(relative[labels]):
+            panel.annotate(f"{value:.2f}", (value, place), (0, height), ha="center", fontsize=8,
+                           textcoords="offset points")  # fmt: skip
+    panel.set_yticks(places, [LEARNERS[name] for name in relative.index])
+    panel.axvline(1, color="black", linewidth=0.8)
+    ticks = [0.3, 0.5, 1, 2, 4]
+    panel.set(xscale="log", xlabel="relative error (best naive baseline = 1, less is better)")
+    panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    panel.minorticks_off()
+    panel.margins(x=0.1, y=0.08)
+    panel.legend(frameon=False)
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.savefig(CHART, dpi=110)
+    sys.stdout.write(relative.round(3).to_string() + "\n")
 
 
 if __name__ == "__main__":
