@@ -284,7 +284,10 @@ class OneVsRest(Saved):
                 self.numbers[k * STRIDE + event.configuration] = len(self.numbers)
                 if self.names:
                     changes["parameters"] = {"class": self.names[1 + k], **event.parameters}
-            elif isinstance(event, LeaseGranted) and event.slot is not None:
+            if len(self.races) == 1 and not self.names:  # all numbers are those of its race
+                yield event
+                continue
+            if isinstance(event, LeaseGranted) and event.slot is not None:
                 changes["slot"] = event.slot + k * self.races[k].b
             for name in NUMBERED:
                 if (value := getattr(event, name, None)) is not None:
