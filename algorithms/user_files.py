@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -101,15 +102,16 @@ def import_file(path: Path, what: str) -> ModuleType:
     name = f"users_{path.stem}_{digest.hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    module = sys.modules[name] = ModuleType(name)
-    module.__file__ = str(path)
+    spec = spec_from_loader(name, loader := _UserFileLoader(name, str(path)))
+    assert spec is not None
+    module = sys.modules[name] = module_from_spec(spec)
     executed.add(path)
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
     try:
         with blaming(path):
-            _UserFileLoader(name, str(path)).exec_module(module)
+            loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise

@@ -1,10 +1,6 @@
 """Every kind of event is read, or left out by name, by everyone who reads events."""
 
-import ast
 import dataclasses
-import re
-import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -38,9 +34,6 @@ from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.track.records import configuration_record, job_record
-
-ROOT = Path(__file__).resolve().parents[1]
-MODULES = [path for top in ("algorithms", "tasks", "flows") for path in (ROOT / top).rglob("*.py")]
 
 EVERY = [
     Started(at=0, algorithm="a", environment="samples", unit="rows", budget=100, capacity=3,
@@ -173,41 +166,3 @@ def test_the_union_of_the_nodes_parents_is_in_mlflow():
     assert run.tags["leaseboard.features.parents"].startswith(f'["{merged.parents[0]}"')
     assert run.tags["leaseboard.features.found"] == str(list(merged.found))
     assert merged.size in artifact["data"][0]
-
-
-ONE_KIND = (
-    "algorithms/audit.py",  # is the first event Started?
-    "tasks/jobs/run.py",  # adds the measures to the last event
-    "algorithms/checks.py",  # is the last event Finished?
-    "algorithms/environments/pulls.py",  # adds the test score to trials, passes all others on
-    "algorithms/environments/guard.py",  # compares all events, but for test scores and the end
-    "algorithms/online_automl/racing.py",  # passes all on, numbered again
-    "algorithms/online_automl/one_vs_rest.py",  # leaves out what columns are called
-    "algorithms/online_automl/streaming/base.py",  # keeps all events but bounds
-)
-
-
-def class_patterns(match):
-    nodes = (node for case in match.cases for node in ast.walk(case.pattern))
-    found = {ast.unparse(node.cls) for node in nodes if isinstance(node, ast.MatchClass)}
-    return {name.rpartition(".")[2] for name in found}
-
-
-def test_every_match_on_events_is_exhaustive_for_the_type_checker():
-    mypy = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
-    checked = (*mypy["packages"], *mypy["modules"])
-    found = 0
-    for path in MODULES:
-        name = ".".join(("leaseboard", *path.relative_to(ROOT).with_suffix("").parts))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Match) and class_patterns(node) & events.KINDS.keys():
-                last = ast.unparse(node.cases[-1])
-                assert last.startswith("case _:\n    assert_never("), f"{path}: {last}"
-                assert any(f"{name}.".startswith(f"{one}.") for one in checked), name
-                found += 1
-            elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
-                asked = set(re.findall(r"\w+", ast.unparse(node.args[1])))
-                if not str(path).endswith(ONE_KIND):
-                    assert not asked & events.KINDS.keys(), f"{path}: use events.of"
-
-    assert found == len(READERS)

@@ -6,17 +6,13 @@ import re
 import runpy
 import subprocess
 import sys
-import tempfile
-from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
-from leaseboard.algorithms.caches import cache_dir
-from leaseboard.flows.cli import app, main
+from leaseboard.flows.cli import app
 from leaseboard.flows.commands.options import Command, Commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -172,22 +168,6 @@ def test_progress_is_said_unless_quiet_and_steps_only_if_verbose(
     assert "vanilla" in quiet.out
     assert "step: fetch" in verbose
     assert "exclude each other" in leaseboard("list", "-q", "-v", code=64).err
-
-
-@pytest.mark.parametrize(
-    ("line", "wanted"),
-    [("leaseboard ra", "race"), ("leaseboard race cha", "chacha"), ("leaseboard run qu", "quick"),
-     ("leaseboard list --for st", "stream"), ("leaseboard live pro", "promote")],
-)  # fmt: skip
-def test_a_shell_completes_commands_and_names(program, monkeypatch, line, wanted):
-    words = line.split()
-    monkeypatch.setenv("_LEASEBOARD_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", line)
-    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
-    found = program("-m", "leaseboard", environment=os.environ).stdout.split()
-
-    assert wanted in found
-    assert all(each.startswith(words[-1]) for each in found)
 
 
 @pytest.mark.parametrize(
@@ -387,27 +367,3 @@ def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard,
 
     assert "cannot write 'nowhere/gate.xml'" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]
-
-
-def test_signs_that_standard_output_cannot_show_are_written_out(monkeypatch):
-    """Print as rich prints leaderboards; `say` leaves it to click, which falls back to UTF-8."""
-    shown = TextIOWrapper(BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", shown)
-    with pytest.raises(SystemExit):
-        main(["--version"])
-    Console(highlight=False).print("größe ☃")
-    shown.flush()
-
-    assert rb"gr\xf6\xdfe \u2603" in shown.buffer.getvalue()
-
-
-def test_a_user_needs_no_home(leaseboard, tmp_path, monkeypatch):
-    for name in ("LEASEBOARD_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(os.path, "expanduser", str)  # as Python does without a home
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    rows = "".join(f"{i % 7},{i % 7 * 2}\n" for i in range(30))
-    (tmp_path / "d.csv").write_text("a,y\n" + rows)
-    for words in (["learn", str(tmp_path / "m")], ["race", "vanilla"]):
-        assert leaseboard(*words, str(tmp_path / "d.csv")).code == 0
-    assert cache_dir() == tmp_path / f"leaseboard-{os.getuid()}"

@@ -345,25 +345,6 @@ class TestTls:
         ):
             runner.run(local=False, workers=None, cluster=secured.address)
 
-    def test_a_stranger_with_a_certificate_of_its_own_is_not_heard(
-        self, secured, runner, monkeypatch
-    ):
-        from distributed.security import Security
-
-        monkeypatch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 2)
-        own = Security.temporary()
-        runner.reference = "sklearn:diabetes"
-        stranger = {
-            "distributed.comm.tls.ca-file": own.tls_ca_file,
-            "distributed.comm.tls.client.cert": own.tls_client_cert,
-            "distributed.comm.tls.client.key": own.tls_client_key,
-        }
-        with (
-            dask_settings(stranger),
-            pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tls:"),
-        ):
-            runner.run(local=False, workers=None, cluster=secured.address)
-
 
 def test_a_prefect_server_that_workers_cannot_reach_is_named(machines, runner, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")

@@ -10,7 +10,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
-from leaseboard.tasks.keys import closure, versions
+from leaseboard.tasks.keys import versions
 from leaseboard.tasks.keys.closure import ROOT, reachable
 from leaseboard.tasks.keys.versions import code_version, recorded_key
 
@@ -257,44 +257,3 @@ def test_what_a_framework_runs_counts_for_its_jobs_alone():
     assert code_version("river-arf", "stream") != code_version(
         "river-arf", "stream", programs=["leaseboard.tasks.evaluate.frameworks.stream_river"]
     )
-
-
-@pytest.fixture
-def started(tmp_path, monkeypatch):
-    """Return a function that forgets what this process has read, as a new one would."""
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-
-    def start():
-        forget()
-        for each in (closure._parsed, closure._known, closure._place_of_kept):
-            each.cache_clear()
-
-    start()
-    yield start
-    start()
-
-
-def test_what_a_process_found_in_a_file_is_kept_for_the_next(started, tmp_path, monkeypatch):
-    parsed, parse = [], closure._parse
-    monkeypatch.setattr(closure, "_parse", lambda text: parsed.append(text) or parse(text))
-    first = version_of(tmp_path, MINE)
-    assert len(parsed) > 10
-    parsed.clear()
-    started()
-    assert version_of(tmp_path, MINE) == first
-    assert not parsed
-
-    started()  # a file that has changed is the only one that is parsed
-    assert version_of(tmp_path, MINE.replace("int = 3", "int = 4")) != first
-    assert len(parsed) == 1
-    monkeypatch.setattr(closure, "MOST_KEPT", 3)
-    version_of(tmp_path, MINE.replace("int = 3", "int = 5"))
-    started()
-    assert len(closure._known()) == 3
-
-
-def test_without_a_place_for_it_nothing_is_kept(started, tmp_path, monkeypatch):
-    first = version_of(tmp_path, MINE)
-    monkeypatch.setenv("LEASEBOARD_CACHE", "/proc/none")
-    started()
-    assert version_of(tmp_path, MINE) == first

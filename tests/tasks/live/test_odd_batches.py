@@ -200,28 +200,11 @@ def _raising(error):
     return step
 
 
-TIMED = KEEP.replace("id: order, ", "").replace("every: 5d, window: 200", "window: 50")
-
-
 def timed(world, zone=""):
     """Have the world's contract say how fresh times are, and of which zone."""
     path = world.settings.contract
     text = path.read_text().replace("fresh: 2d", "fresh: 3h").replace("fresh: 1d", "fresh: 3h")
     path.write_text(text.replace("rows: {", f"rows: {{zone: {zone}, " if zone else "rows: {"))
-
-
-def test_two_hours_of_one_clock_are_two_moments_in_their_order(make_world):
-    world = make_world("clock", keep=TIMED)
-    world.update(0)
-    row = world.day(1, 1)
-    for name, offset in (("a", "+02:00"), ("b", "+01:00")):
-        frame = row.assign(when=f"2026-01-02T02:00:00{offset}", revenue=100 if name == "a" else 90)
-        world.deliver(1, frame, name)
-    both = pd.concat([row.assign(when=f"2026-01-02T02:{m}:00{o}")
-                      for o in ("+02:00", "+01:00") for m in ("10", "40")])  # fmt: skip
-    world.deliver(1, both, "c")
-    assert world.update(1).counts == {"new": 6, "labels": 6, "repeated": 0, "quarantined": 0}
-    assert not any("before that of the row above" in each for each in opened(world))
 
 
 @pytest.mark.parametrize(
@@ -240,23 +223,6 @@ def test_times_are_aged_in_utc(world, zone, when, is_stale):
     world.deliver(1, world.day(1).assign(when=when))
     world.update(1)
     assert any("ago: at most 3h is fresh" in each for each in opened(world)) == is_stale
-
-
-def test_an_hour_that_a_zone_shows_twice_is_in_order_and_another_is_not(world):
-    timed(world, "Europe/Berlin")
-    frame = world.day(1, 4)
-    for number, (clocks, reported) in enumerate(
-        (
-            (("01:50", "02:40", "02:10", "03:00"), False),
-            (("00:50", "01:40", "01:10", "03:00"), True),
-        )
-    ):
-        name = {"order": [f"{number}-{i}" for i in range(100, 104)]}
-        world.deliver(
-            1, frame.assign(**name, when=[f"2025-10-26T{c}:00" for c in clocks]), name="ab"[number]
-        )
-        world.update(1)
-        assert any("before that of the row above" in each for each in opened(world)) == reported
 
 
 def test_a_category_that_never_came_is_reported_once_and_not_quoted(world):
@@ -303,27 +269,6 @@ def test_a_header_alone_does_not_close_what_its_rows_opened(world, break_it):
     path.write_text(whole)
     assert world.update(6).counts["new"] == 20
     assert "resolved" in {each.kind for each in world.state.history()}
-
-
-def test_rows_far_ahead_are_reported_while_they_wait_and_stretch_no_axis(world):
-    world.live(0, 1)
-    frame = world.day(2)
-    frame.loc[:11, "when"] = "2026-03-01T00:00:00"
-    world.deliver(2, frame.assign(revenue=None))
-    for number in range(2, 12):
-        world.update(number)
-        assert any(
-            case.is_open and case.incident.subject == "future when"
-            for case in world.lifecycle.cases
-        )
-    story = ModelRecord(world.settings, world.state, BEGIN + timedelta(days=12))
-    assert "2026-03-01" not in str(story.days)
-    assert "2026-03-01" not in world.lifecycle.monitored.inputs.days
-    world.deliver(3, world.day(2)[["order", "revenue"]], "-labels")
-    world.update(12)
-    world.update(15)
-    cases = {each.incident.subject: each for each in world.lifecycle.cases}
-    assert not cases["future when"].is_open
 
 
 def test_a_batch_that_raises_costs_none_of_its_group(world, make_world, monkeypatch, capsys):

@@ -250,17 +250,6 @@ def test_wrong_names_and_nothing_to_promote_are_one_clear_line(uri, add):
         promote(uri, "m")
 
 
-def test_a_model_behind_a_hundred_others_is_promoted(uri, add):
-    client = open_store(uri)
-    for number in range(101):
-        client.create_registered_model(f"a{number}")
-    add([1.0, 1.2])
-
-    assert promote(uri, "m").promoted
-    with pytest.raises(UsageError, match="did you mean 'm'"):
-        promote(uri, "mm")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["online-automl", "apple"])
 def test_mlflow_serves_it_with_its_own_command(uri, race, tmp_path, algorithm):

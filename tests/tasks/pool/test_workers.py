@@ -2,19 +2,16 @@ import os
 import subprocess
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
 from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.folder.results import EVENTS, LOG
+from leaseboard.tasks.folder.results import LOG
 from leaseboard.tasks.jobs.job import Job, Limits
-from leaseboard.tasks.pool import process
 from leaseboard.tasks.pool.process import StoppedError
 from leaseboard.tasks.pool.workers import WorkerPool
-from leaseboard.tasks.processes.watchdog import kill_tree
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
@@ -93,17 +90,6 @@ def test_data_that_changed_since_the_plan_are_a_crash(shared, folder):
 
     assert (ended.key, ended.status) == ("another-key", "crash")
     assert ended.reason == "the data, the code or the libraries are not those that were planned"
-
-
-def test_a_log_that_the_job_overwrote_is_not_a_log(shared, folder):
-    ended = run(shared, f"overwrite:{folder / EVENTS}", folder)
-
-    assert (ended.status, ended.events) == ("crash", None)
-    assert not (folder / EVENTS).exists()
-
-
-def test_a_job_that_closes_every_file_is_a_crash(shared, folder):
-    assert run(shared, "close", folder).status == "crash"
 
 
 def test_what_a_job_prints_goes_to_its_log(shared, folder):
@@ -281,17 +267,3 @@ def test_a_log_that_a_full_disk_does_not_take_is_named_and_no_crash(shared, fold
     assert ended.status == "skipped"
     assert ended.reason.startswith(f"the disk is full ({folder / LOG})")
     assert after.status == "ok"
-
-
-def test_a_worker_that_two_threads_end_is_ended_once(monkeypatch):
-    """A run that is interrupted twice closes its pool while a job's own thread ends its worker."""
-    killed = []
-    monkeypatch.setattr(process, "kill_tree", lambda pid: (killed.append(pid), kill_tree(pid)))
-    with pool() as workers:
-        workers.warm([job("well")])
-        (worker,) = workers._workers
-        with ThreadPoolExecutor(4) as threads:
-            for ended in [threads.submit(worker.kill) for _ in range(4)]:
-                ended.result()
-
-    assert killed == [worker.pid]

@@ -2,7 +2,6 @@ import json
 import shutil
 import sqlite3
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -334,34 +333,6 @@ def test_a_store_that_cannot_be_used_is_one_line(uri, tmp_path, monkeypatch):
         with pytest.raises(TrackingError, match=why) as caught:
             Tracker(address, "s", [])
         assert "hunter2" not in str(caught.value)
-
-
-def test_a_store_of_ours_counts_its_rows_for_searches(uri, finished, result):
-    made, folder = finished(result())
-    tracker = Tracker(uri, "s", ["k1"])
-    tracker.log(made, folder)
-    tracker.close("FINISHED", {})
-
-    with sqlite3.connect(uri.removeprefix("sqlite:///")) as store:
-        counted = {table for (table,) in store.execute("SELECT tbl FROM sqlite_stat1")}
-    assert {"runs", "tags", "params", "metrics", "latest_metrics"} <= counted
-
-
-def test_rows_are_counted_while_a_suite_runs_and_open_connections_see_it(
-    uri, finished, result, monkeypatch
-):
-    monkeypatch.setattr(bulk, "ANALYZED_FROM", 10)
-    tracker, versions = Tracker(uri, "s", []), []
-    with closing(sqlite3.connect(uri.removeprefix("sqlite:///"))) as store:
-        for number in range(6):
-            tracker.log(*finished(result(f"k{number}")))
-            (version,) = store.execute("PRAGMA schema_version").fetchone()
-            versions.append(version)
-        (counted,) = store.execute("SELECT stat FROM sqlite_stat1 WHERE tbl = 'runs'").fetchone()
-
-    # Six runs a job: counted at 12 and at 24 of them, each time in a new table.
-    assert versions[0] < versions[1] == versions[2] < versions[3] == versions[5]
-    assert int(counted.split()[0]) > 12
 
 
 @pytest.mark.parametrize(

@@ -127,16 +127,6 @@ def test_curves_keep_the_order_of_the_rows_for_any_seed():
         assert env.score().value == pytest.approx(0.85 - 0.25 / 10, abs=1e-6)
 
 
-def test_what_a_policy_thinks_of_each_arm_at_the_end_is_a_metric():
-    arms = "synthetic:rising-arms?rows=20"
-    rising = played(job("rising-bandits", arms, 40.0, {"protocol": "curves"})).score().metrics
-    extreme = played(job("er-ucb", arms, 4.0, {"protocol": "curves"})).score().metrics
-    assert rising["lower.arm2"] == pytest.approx(0.85 - 0.25 / 12, abs=1e-6)  # its 12th pull
-    assert rising["upper.arm1"] > rising["lower.arm1"]
-    e = np.sqrt(2 * np.log(5))
-    assert extreme["index.arm1"] == pytest.approx(20 * 3.15 + e + np.sqrt(e / 0.01))
-
-
 def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
     short = "synthetic:seven-gaussians?rows=10"
     with pytest.raises(UsageError, match="holds 10 feedbacks an arm"):
@@ -279,23 +269,3 @@ def test_a_real_task_of_er_ucb_with_its_authors_split(mirror):
 
     assert 0.4 < env.score().value < 0.9
     assert 0.2 < env.score().metrics["test"] < 0.9
-
-
-def test_a_repetition_has_an_order_of_the_arms_of_its_own_and_their_trials_stay_the_same():
-    names = ["gaussian_nb", "k_nearest_neighbors", "lda", "qda"]
-    given = {"space": "fast", "arms": names, "permuted": True}
-    orders = {
-        seed: environments.make("pulls", load("sklearn:wine"), job(environment=given, seed=seed))
-        for seed in range(4)
-    }
-
-    assert len({env.arms for env in orders.values()}) > 1
-    assert all(sorted(env.arms) == names for env in orders.values())
-    env = orders[1]
-    plain = environments.make(
-        "pulls", load("sklearn:wine"), job(environment={**given, "permuted": False}, seed=1)
-    )
-    for name in ("lda", "k_nearest_neighbors"):
-        one, other = env.pull(env.arms.index(name)), plain.pull(names.index(name))
-        assert replace(one, arm=other.arm) == other
-    assert plain.cost.spent_cpu_seconds == 0  # the store had them

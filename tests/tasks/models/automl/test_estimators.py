@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.metrics import get_scorer, make_scorer
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
@@ -144,23 +144,6 @@ def test_a_store_is_replayed(tmp_path):
 
     assert first.leaderboard_.equals(again.leaderboard_)  # the recorded costs, too
     assert Store(store).table.counted() == (len(FAST), len(first.leaderboard_))
-
-
-def test_a_store_knows_a_metric_that_was_edited(tmp_path):
-    X, y = mixed()
-    given = {"store": tmp_path / "trials.sqlite", "arms": ["decision_tree"], "max_trials": 2}
-
-    def metric(y, said):
-        return np.mean(y == said)
-
-    first = classifier(scoring=make_scorer(metric), **given).fit(X, y)
-
-    def metric(y, said):
-        return -np.mean(y != said)
-
-    second = classifier(scoring=make_scorer(metric), **given).fit(X, y)
-
-    assert second.best_score_ == pytest.approx(first.best_score_ - 1)
 
 
 @pytest.mark.slow
@@ -527,17 +510,6 @@ def test_dates_that_folds_shuffle_are_said(recwarn):
     classifier(**fits, cv=TimeSeriesSplit(3)).fit(X, y)
     classifier(**fits).fit(X, y, groups=np.arange(len(X)) // 10)
     assert not recwarn.list
-
-
-def test_what_is_spent_is_shown_to_who_asks(capsys):
-    X, y = mixed()
-    classifier(arms=["gaussian_nb"], max_trials=2).fit(X, y)
-    assert capsys.readouterr().err == ""
-    classifier(arms=["gaussian_nb"], max_trials=2, verbose=True).fit(X, y)
-
-    shown = capsys.readouterr()
-    assert "2/2" in shown.err
-    assert shown.out == ""
 
 
 def test_a_fitted_search_can_be_written_without_pickles():

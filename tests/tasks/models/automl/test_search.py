@@ -34,9 +34,7 @@ from leaseboard.algorithms.abc_selection.fitness import FitnessWarning
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ProbeFinished, of
-from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.models.pipeline import dump_trusted, load_trusted
-from leaseboard.tasks.processes import forks
 
 tight = partial(ABC, bounds="best")
 
@@ -322,36 +320,6 @@ def test_naive_bayes_that_gets_worse_with_rows_does_not_win(seed):
     assert "if rows are exchangeable and the best fits its sample best" in search.guarantee_
     reported = "accuracy fell with more rows for ['bayes']; the final check covers this"
     assert reported in search.guarantee_
-
-
-def test_an_interrupt_of_folds_begins_no_other(data, monkeypatch):
-    begun = []
-
-    def interrupted(run, seconds):
-        begun.append(run)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(recorded, "call", interrupted)
-    own = {str(depth): DecisionTreeClassifier(max_depth=depth) for depth in range(1, 20)}
-    with pytest.raises(KeyboardInterrupt):
-        SelectionSearch(own, n_jobs=2).fit(*data)
-    assert len(begun) < len(own)
-
-
-def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
-    calls = []
-
-    def interrupted(run):
-        calls.append(run)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return forks.call_here(run)
-
-    monkeypatch.setattr(recorded, "call_here", interrupted)
-    search = SelectionSearch(PIPELINES, algorithm="abc-tight", initial_rows=200)
-    with pytest.raises(KeyboardInterrupt):
-        search.fit(*data)
-    assert not [name for name in vars(search) if name.endswith("_")]
 
 
 def test_progress_is_shown(data, capsys):
