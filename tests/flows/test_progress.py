@@ -90,7 +90,7 @@ ARMS = (
     "--set",
     "arms=[qda,logistic_regression]",
 )
-SUITE = "title: t\ndata: ['synthetic:fried?rows=200']\nalgorithms: [vanilla]\n"
+SUITE = "title: t\ndata: ['synthetic:fried?rows=1500']\nalgorithms: [online-automl]\n"
 
 
 @pytest.mark.slow
