@@ -68,7 +68,7 @@ def place(error: BaseException) -> str:
 
 
 class _UserFileLoader(SourceFileLoader):
-    """Loader of what a file says now, whatever was compiled of it before."""
+    """Loader of the present source of a file: older compiled code is not read."""
 
     @override
     def get_code(self, fullname: str) -> CodeType:

@@ -23,7 +23,7 @@ YEAR_SINE, YEAR_COSINE = (
     np.round(wave(2 * np.pi * np.arange(367) / 365.25), 6) for wave in (np.sin, np.cos)
 )
 """By the day of the year, rounded to be the same on all machines. Of one year of rows a trend and
-a feature for each month cannot be told apart, so that a model of both is wrong in the next year;
+a feature for each month cannot be separated, so that a model of both is wrong in the next year;
 a trend and two waves can."""
 
 _EPOCH = 719_163
