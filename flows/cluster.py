@@ -28,7 +28,7 @@ from typing_extensions import override
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.prefect_executor import PrefectExecutor
 from leaseboard.flows.server import is_healthy
-from leaseboard.tasks.fetch.cached import Parcel, parcel, unpack
+from leaseboard.tasks.fetch.cached import FILE, receive
 from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.addresses import redacted
@@ -113,7 +113,7 @@ class Cluster:
         for folder in filter(None, [prepared.table, prepared.parts]):
             name = self._called(prepared, folder)
             if name not in self._plugins:
-                self._register(name, Delivery(name, parcel(folder)))
+                self._register(name, Delivery(name, (folder / FILE).read_bytes()))
             there.append(Path(name))
         return Prepared(*there)
 
@@ -174,15 +174,15 @@ class Remote:
 class Delivery(WorkerPlugin):
     """Folder that is sent to a worker, whose own folder holds it until the worker ends."""
 
-    def __init__(self, name: str, files: Parcel) -> None:
+    def __init__(self, name: str, content: bytes) -> None:
         self._name = name
-        self._files = files
+        self._content = content
 
     async def setup(self, worker: Worker) -> None:
         """Write the files, once for each time that the worker starts."""
         self._folder = Path(worker.local_directory) / self._name
-        await asyncio.to_thread(unpack, self._files, self._folder)
-        self._files = Parcel(b"", "")
+        await asyncio.to_thread(receive, self._content, self._folder)
+        self._content = b""
 
     async def teardown(self, worker: Worker) -> None:
         """Remove the files; jobs that map them keep their pages."""

@@ -86,8 +86,7 @@ def list_all(
         from leaseboard.tasks.fetch import inventory
 
         found = inventory.catalogue(folder, paths.mirrors(tuple(mirror or ())))
-        rows = [(each.reference, each.summary, each.source) for each in found]
-        show_table("Data", columns, rows)
+        show_table("Data", columns, found)
     if what in {"suites", "all"}:
         _show_suites(folder)
     if what in {"metrics", "all"}:

@@ -1,7 +1,5 @@
 """Columns of any file format: integers, reals, booleans, dates, nominal, text."""
 
-import re
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -16,11 +14,6 @@ FEW_WORDS = 0.1
 
 SHOWN = 3
 """Number of them that a message shows."""
-
-_MONEY = "(?:[$€£¥%]|EUR|USD|GBP|CHF|JPY)"
-_THOUSANDS = r"\d{1,3}(?:[ ,.'\u2019\u00a0\u202f]\d{3})+"
-_DRESSED = re.compile(rf"{_MONEY}? ?[-+]?(?:\d+|{_THOUSANDS})(?:[.,]\d+)? ?{_MONEY}?")
-"""A number with a currency or a per cent, thousands apart, a point or a comma for decimals."""
 
 
 def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
@@ -188,6 +181,11 @@ def is_text(column: pd.Series) -> bool:
     return kind_of(column) == "text"
 
 
+def is_named(column: pd.Series) -> bool:
+    """Return whether `column` holds categories or texts."""
+    return kind_of(column) in ("category", "text")
+
+
 def is_infinite(values: np.ndarray) -> bool:
     """Return whether a number is infinite as a float32, which all learners get; NaN is not."""
     return values.dtype.kind == "f" and bool((np.abs(values) > np.float32(LARGEST)).any())
@@ -199,19 +197,6 @@ def is_numeral(text: str) -> bool:
         return bool(np.isfinite(float(text)))
     except ValueError:
         return False
-
-
-def is_dressed_numeral(text: str) -> bool:
-    """Return whether `text` is a number with a currency, a per cent, or commas.
-
-    Examples
-    --------
-    >>> [is_dressed_numeral(text) for text in ("$151.47", "1,789.40", "4,32", "12 %")]
-    [True, True, True, True]
-    >>> [is_dressed_numeral(text) for text in ("151.47", "A7", "SKU 7")]
-    [False, False, False]
-    """
-    return not is_numeral(text) and _DRESSED.fullmatch(text) is not None
 
 
 def refuse_unclear(column: pd.Series) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,14 +14,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.errors import DataError, UsageError, unknown
+from leaseboard.algorithms.errors import DataError, unknown
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.fetch import columns, references
+from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.data_facts import facts_of
-from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.fetch.references import Options
 
 MOST_CLASSES = 20
 """A numeric target of whole numbers with at most so many different values is nominal."""
+
+
+_DRESS = re.compile(r"^[$€£¥]? ?|[ ,.'\u2019\u00a0\u202f](?=\d{3}(?!\d))| ?[%$€£¥]?$")
+"""What people write around and within numbers: currencies, per cent, thousands apart."""
 
 
 @dataclass(slots=True)
@@ -37,6 +42,8 @@ class RawTable:
     task: str | None = None
     source: str = ""
     licence: str = ""
+    by_hand: bool = False
+    """It may have mistakes, such as texts among numbers; others have been looked through."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,48 +73,13 @@ class Dataset:
     """See `leaseboard.tasks.fetch.data_facts`."""
 
 
-@dataclass(frozen=True, slots=True)
-class General:
-    """Options that every source takes, as values; None where one is not given."""
-
-    rows: int | None
-    first_rows: int | None
-    target: str | None
-    task: str | None
-    threshold: float | None
-    missing_target: str | None
-
-    @classmethod
-    def of(cls, reference: Reference) -> General:
-        """Return those of `reference`; UsageError for a wrong value, or two that contradict."""
-        found = cls(
-            rows=references.whole_number(reference, "rows", least=1),
-            first_rows=references.whole_number(reference, "first_rows", least=1),
-            target=reference.options.get("target"),
-            task=references.choice(reference, "task", references.TASKS),
-            threshold=references.number(reference, "threshold"),
-            missing_target=references.choice(reference, "missing_target", ("drop",)),
-        )
-        if found.rows is not None and found.first_rows is not None:
-            raise UsageError(
-                f"{reference}: rows draws a sample and first_rows takes the first rows: give one"
-            )
-        if found.threshold is not None and found.task == "regression":
-            raise UsageError(
-                f"{reference}: a threshold makes two classes of the target, so the task cannot "
-                "be regression: drop one of the two options"
-            )
-        return found
-
-
-def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
-    """Apply the general options of `reference` to `table` and check what must hold.
+def finish(table: RawTable, options: Options, text: str) -> Dataset:
+    """Apply the options of the reference `text` to `table` and check what must hold.
 
     Raises DataError: fewer than two rows or than are asked for, no features, duplicate column
     names; a target that is absent, constant, has missing values, holds dates, or is not numeric
     though the task is regression.
     """
-    options = General.of(reference)
     frame = table.frame.iloc[: options.first_rows]
     _check_shape(frame, text)
     if options.first_rows is not None and options.first_rows > len(frame):
@@ -116,7 +88,7 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     if options.missing_target == "drop":
         frame = frame[frame[column].notna()]
         _check_shape(frame, text)
-    if reference.source == "file":  # others have been looked through
+    if table.by_hand:
         for name in frame:
             if name != column or options.task is None:
                 columns.refuse_unclear(frame[name])
@@ -149,7 +121,7 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
 
 
 def _target(
-    column: pd.Series, options: General, declared: str | None, text: str
+    column: pd.Series, options: Options, declared: str | None, text: str
 ) -> tuple[pd.Series, str]:
     """Return the target as numbers or classes, and the task."""
     target = columns.tidy(column.reset_index(drop=True))
@@ -198,16 +170,16 @@ def infer_task(target: pd.Series) -> str:
 
 
 def _refuse_dressed_numbers(target: pd.Series) -> None:
-    known = target.dropna().unique() if not columns.is_nominal(target) else target.cat.categories
-    texts = [text for text in known if isinstance(text, str)]
-    if len(texts) <= MOST_CLASSES or len(texts) < len(known):
+    different = target.dropna().unique()
+    if len(different) <= MOST_CLASSES:
         return
-    dressed = [text for text in texts if columns.is_dressed_numeral(text)]
-    if dressed and all(columns.is_numeral(text) for text in set(texts) - set(dressed)):
+    bare = [_DRESS.sub("", str(text)) for text in different]
+    if all(map(columns.is_numeral, bare)) and not all(map(columns.is_numeral, different)):
         raise DataError(
-            f"target {str(target.name)!r} has {len(texts)} different texts that are written like"
-            f" numbers, such as {dressed[0]!r}: write digits and a decimal point alone, 151.47;"
-            " or say task=classification (--task classification) if they are names of classes"
+            f"target {str(target.name)!r} has {len(different)} different texts that are written"
+            f" like numbers, such as {different[0]!r}: write digits and a decimal point alone,"
+            " 151.47; or say task=classification (--task classification) if they are names of"
+            " classes"
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,10 +13,9 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, UsageError, short, unknown
-from leaseboard.algorithms.tables.values import FALSE, FLAGS, TRUE
+from leaseboard.algorithms.tables.values import FALSE, TRUE
 from leaseboard.tasks.fetch.columns import as_dates, is_numeral
 from leaseboard.tasks.fetch.dataset import RawTable
-from leaseboard.tasks.machine import disk
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,8 +38,6 @@ WRITE_AGAIN = "write the file again, or name another"
 TEXTS = "string[pyarrow]"
 """Type of the columns that `as_written` reads from a csv."""
 
-_TIMES_IN_MEMORY = 3
-"""Memory that reading a csv takes, in sizes of its file: measured of numbers and short texts."""
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
 
@@ -53,7 +49,7 @@ def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> Raw
     path = Path(name).expanduser()
     reader = _reader(path, name)
     frame = read_csv(path, rows, texts) if reader is read_csv else reader(path, rows)
-    return RawTable(frame, path.stem, source=path.name)
+    return RawTable(frame, path.stem, source=path.name, by_hand=True)
 
 
 def as_written(path: Path) -> pd.DataFrame:
@@ -66,14 +62,12 @@ def as_written(path: Path) -> pd.DataFrame:
 
     reader = _reader(path, str(path))
     if reader is read_parquet:
-        with _parquet_errors(path):
-            table = _parquet_table(path)
-            return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+        return _parquet(path, None, types_mapper=pd.ArrowDtype)
     if reader is not read_csv:
         return reader(path, None)
-    layout = _layout(path)
+    layout, text = _layout(path), pa.string()
     names = _arrow_table(path, layout, ".", {}).column_names
-    table = _arrow_table(path, layout, ".", dict.fromkeys(names, pa.string()), gaps=[""])
+    table = _arrow_table(path, layout, ".", dict.fromkeys(names, text), gaps=[""])
     return table.to_pandas().astype(TEXTS)
 
 
@@ -92,73 +86,42 @@ def _reader(path: Path, name: str) -> Reader:
         raise unknown(f"file format of {name}:", path.suffix or "(none)", READERS)
     if not os.access(path, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
-    if reader is not read_parquet:
-        _refuse_beyond_memory(path, path.stat().st_size * _TIMES_IN_MEMORY)
     return reader
-
-
-def _refuse_beyond_memory(path: Path, needed: int) -> None:
-    if needed > (free := disk.free_memory()):
-        raise DataError(
-            f"{path}: as a table it takes about {disk.shown(needed)} of memory, and"
-            f" {disk.shown(free)} are free: split it into files, and learn one after the other"
-        )
 
 
 def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
     """Read a parquet file, or of its row groups those with the first `rows` rows."""
-    import pyarrow as pa
-
-    with _parquet_errors(path):
-        # Column by column, each freed once it is converted: one copy in memory, not two.
-        frame = _to_pandas(_parquet_table(path, rows))
-    pa.default_memory_pool().release_unused()
-    return frame
+    # Column by column, each freed once it is converted: one copy in memory, not two.
+    return _parquet(path, rows, split_blocks=True, self_destruct=True, date_as_object=False)
 
 
-@contextmanager
-def _parquet_errors(path: Path) -> Iterator[None]:
-    """Raise DataError for what Arrow, or metadata in the place of pandas', make of a file."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except DataError:
-        raise
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-    ) as error:
-        raise DataError(
-            f"{path}: not a readable parquet file: {_first_line(error)}: {WRITE_AGAIN}"
-        ) from error
-
-
-def _parquet_table(path: Path, rows: int | None = None) -> pa.Table:
+def _parquet(path: Path, rows: int | None, **conversion: Any) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path, memory_map=True) as file:
-        for column in file.schema_arrow:
-            if pa.types.is_nested(column.type):
-                raise DataError(
-                    f"{path}: column {short(column.name)!r} holds {short(str(column.type))}: a"
-                    " column has one value a row, so make columns of its parts or drop it"
-                )
-        groups, have = [], 0
-        for group in range(file.num_row_groups):
-            if rows is not None and have >= rows:
-                break
-            groups.append(group)
-            have += file.metadata.row_group(group).num_rows
-        _refuse_beyond_memory(path, 2 * 8 * have * file.metadata.num_columns)
-        table = _with_index(file.read_row_groups(groups))
-    table.validate(full=True)  # texts that are not UTF-8, codes of no category
-    return table
+    try:
+        with pq.ParquetFile(path, memory_map=True) as file:
+            groups, have = [], 0
+            for group in range(file.num_row_groups):
+                if rows is not None and have >= rows:
+                    break
+                groups.append(group)
+                have += file.metadata.row_group(group).num_rows
+            nested = [each for each in file.schema_arrow if pa.types.is_nested(each.type)]
+            table = None if nested else _with_index(file.read_row_groups(groups))
+        if table is not None:
+            table.validate(full=True)  # texts that are not UTF-8, codes of no category
+            return table.to_pandas(ignore_metadata=True, **conversion)
+    except (  # also what metadata in the place of pandas' lead to
+        pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError,
+    ) as error:  # fmt: skip
+        raise DataError(
+            f"{path}: not a readable parquet file: {_first_line(error)}: {WRITE_AGAIN}"
+        ) from error
+    raise DataError(
+        f"{path}: column {short(nested[0].name)!r} holds {short(str(nested[0].type))}: a column"
+        " has one value a row, so make columns of its parts or drop it"
+    )
 
 
 def _with_index(table: pa.Table) -> pa.Table:
@@ -175,20 +138,14 @@ def _with_index(table: pa.Table) -> pa.Table:
     return table
 
 
-def _to_pandas(table: pa.Table) -> pd.DataFrame:
-    return table.to_pandas(
-        split_blocks=True, self_destruct=True, date_as_object=False, ignore_metadata=True
-    )
-
-
 def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
     """Read a csv file in UTF-8 with a header line.
 
     The separator is a comma, semicolon, tab or bar, or what a first line ``sep=`` says.
 
     Every line must have as many values as the header: a short one is an error, not a missing
-    value. Missing values are `GAPS`, and in columns of numbers, booleans and dates `NUMBERS_GAPS`;
-    a column of numbers, true and false is an error. Where commas do not separate, a column of
+    value. Missing values are `GAPS`, and in columns of numbers, booleans and dates `NUMBERS_GAPS`.
+    Where commas do not separate, a column of
     numbers like ``1,5`` makes them decimal points.
     """
     import pyarrow as pa
@@ -215,16 +172,13 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
     for place, column in enumerate(table.schema):
         if pa.types.is_string(column.type):
-            if column.name not in texts:
-                _refuse_flags_among_numbers(path, column.name, table[place])
             different = _without(NUMBERS_GAPS, table[place].unique()).to_pandas()
             gaps = GAPS if column.name in texts or as_dates(different) is None else NUMBERS_GAPS
             table = table.set_column(place, column, _without(gaps, table[place]))
-    empty = [place for place, column in enumerate(table.schema) if pa.types.is_null(column.type)]
-    frame = _to_pandas(table)  # which, unlike a dict of columns, keeps duplicate names
-    for position in empty:
-        frame.isetitem(position, np.full(len(frame), np.nan))
-    return frame
+        elif pa.types.is_null(column.type):
+            table = table.set_column(place, column.name, table[place].cast(pa.float64()))
+    # Unlike a dict of columns this keeps duplicate names.
+    return table.to_pandas(split_blocks=True, self_destruct=True, date_as_object=False)
 
 
 def _arrow_table(
@@ -288,20 +242,6 @@ def _without(gaps: Collection[str], column: pa.ChunkedArray) -> pa.ChunkedArray:
 
     missing = pc.is_in(column, value_set=pa.array(gaps, pa.string()))
     return pc.if_else(missing, pa.scalar(None, pa.string()), column)
-
-
-def _refuse_flags_among_numbers(path: Path, name: str, column: pa.ChunkedArray) -> None:
-    """Raise DataError if true or false are among numbers: which of the two is meant is unknown."""
-    import pyarrow.compute as pc
-
-    values = _without(NUMBERS_GAPS, column).unique().drop_null().to_pylist()
-    flags = {value for value in values if value in FLAGS}
-    if flags and len(flags) < len(values) and all(v in flags or is_numeral(v) for v in values):
-        row = min(pc.index(column, flag).as_py() for flag in flags)
-        raise DataError(
-            f"{path}: column {name!r} holds numbers, and true or false in row {row + 1}: write"
-            " either numbers, or true and false in all rows"
-        )
 
 
 def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:

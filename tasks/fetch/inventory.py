@@ -7,12 +7,13 @@ the digest of the copy on which published results were measured.
 """
 
 import csv
-import shutil
+import tempfile
 import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -21,27 +22,19 @@ from leaseboard.algorithms.errors import (
     DataUnavailableError,
     LeaseboardError,
     UsageError,
+    naming,
 )
-from leaseboard.tasks.fetch import cache, files, loading, packages, references, synthetic
-from leaseboard.tasks.fetch.cache import Catalogued
+from leaseboard.tasks.fetch import files, loading, mirror, packages, references, synthetic
 from leaseboard.tasks.fetch.dataset import RawTable, file_digest
+from leaseboard.tasks.fetch.mirror import CATALOGUE, Catalogued
+from leaseboard.tasks.fetch.references import Options
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import counted
 
 ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Line of ``leaseboard data list``."""
-
-    reference: str
-    summary: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mirrored:
+class Mirrored(NamedTuple):
     """Dataset of a mirror that is built; `detail` says what is there, or why it is not whole."""
 
     name: str
@@ -49,29 +42,34 @@ class Mirrored:
     detail: str = ""
 
 
-def catalogue(conf: Path | None = None, mirrors: Iterable[str | Path] = ()) -> list[Listed]:
-    """Return every known dataset: named and embedded ones, those here, and public sources."""
-    listed = []
+def catalogue(
+    conf: Path | None = None, mirrors: Iterable[str | Path] = ()
+) -> list[tuple[str, str, str]]:
+    """Return reference, summary and source of every known dataset.
+
+    These are named and embedded ones, those of mirrors, and public sources.
+    """
+    listed = {}
     for name in loading.names(conf):
         known = loading.read_named(name, conf)
-        listed.append(Listed(name, known.about, known.reference))
+        listed[name] = known.about, known.reference
     for name, each in synthetic.GENERATORS.items():
-        listed.append(Listed(f"synthetic:{name}", each.summary(), "generator"))
+        listed[f"synthetic:{name}"] = each.summary(), "generator"
     shipped = {"sklearn": ("scikit-learn", packages.BUNDLED)}
     if packages.river_is_here():
         shipped["river"] = ("River", packages.RIVER)
-    for source, (package, known_sets) in shipped.items():
-        listed += [
-            Listed(f"{source}:{name}", f"{name}, {task}", package)
-            for name, task in known_sets.items()
-        ]
-    listed += [_listed(reference, entry) for reference, entry in _entries(mirrors)]
-    there = {each.reference for each in listed}
-    return listed + [
-        Listed(reference, row["name"], row["source"] or ONLY_A_MIRROR)
-        for name, row in public_sources().items()
-        if (reference := f"{'openml' if name.isdecimal() else 'mirror'}:{name}") not in there
-    ]
+    for source, (package, sets) in shipped.items():
+        listed |= {f"{source}:{name}": (f"{name}, {task}", package) for name, task in sets.items()}
+    for entry in mirror.mirrored(paths.mirrors(tuple(map(Path, mirrors)))).values():
+        summary = f"{entry.name}, {entry.task}, {entry.rows} x {entry.features}"
+        listed[_reference(entry.id)] = summary, entry.source
+    for name, row in public_sources().items():
+        listed.setdefault(_reference(name), (row["name"], row["source"] or ONLY_A_MIRROR))
+    return [(reference, *said) for reference, said in listed.items()]
+
+
+def _reference(name: str) -> str:
+    return f"{'openml' if name.isdecimal() else 'mirror'}:{name}"
 
 
 def public_sources() -> dict[str, dict[str, str]]:
@@ -96,7 +94,7 @@ def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[
     if folder.is_file():
         raise UsageError(f"{folder} is a file: name a folder, which is made if it does not exist")
     folder.mkdir(parents=True, exist_ok=True)
-    there = cache.mirrored([folder]) if (folder / cache.CATALOGUE).is_file() else {}
+    there = mirror.mirrored([folder]) if (folder / CATALOGUE).is_file() else {}
     for name in counted(dict.fromkeys(names), f"mirror {folder}", "datasets"):
         elsewhere = {"source": f"openml:{name}" if name.isdecimal() else ""}
         try:
@@ -109,19 +107,24 @@ def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[
 def _add(folder: Path, there: dict[str, Catalogued], name: str, row: dict[str, str]) -> str:
     """Add a dataset to the mirror and to `there`, its catalogue; return what happened."""
     with suppress(KeyError, DataError):
-        cache.check(there[name])
+        there[name].check()
         return "there already"
-    with cache.scratch("mirror") as scratch:
-        table = _read(row, scratch)
-        texts = {key: row.get(key) or getattr(table, key) or ""
-                 for key in ("name", "target", "task", "licence")}  # fmt: skip
-        cache.write(scratch, table.frame, id=name, source=row["source"], **texts)
-        there[name] = new = cache.read_entry(scratch)
-        shutil.copyfile(new.path, folder / f"{name}.parquet")
-    part = folder / f"{cache.CATALOGUE}.part"
+    table = _read(row)
+    texts = {key: row.get(key) or getattr(table, key) or ""
+             for key in ("name", "target", "task", "licence")}  # fmt: skip
+    path = folder / f"{name}.parquet"
+    part = path.with_suffix(".part")
+    with naming(part):
+        table.frame.to_parquet(part, index=False)
+    there[name] = new = Catalogued(
+        **texts, id=name, rows=len(table.frame), features=table.frame.shape[1] - 1,
+        sha256=file_digest(part), source=row["source"], path=path,
+    )  # fmt: skip
+    part.replace(path)
+    part = folder / f"{CATALOGUE}.part"
     # The file is whole before the catalogue names it.
-    pd.DataFrame(list(there.values())).drop(columns="path").to_csv(part, index=False)
-    part.replace(folder / cache.CATALOGUE)
+    pd.DataFrame([each.model_dump() for each in there.values()]).to_csv(part, index=False)
+    part.replace(folder / CATALOGUE)
     read = f"{new.rows} rows, {new.features} features, from {new.source}"
     if not row.get("digest"):
         return read
@@ -129,37 +132,26 @@ def _add(folder: Path, there: dict[str, Catalogued], name: str, row: dict[str, s
     return f"{read}, {'the content' if same else 'not the copy'} that was measured"
 
 
-def _read(row: dict[str, str], scratch: Path) -> RawTable:
+def _read(row: dict[str, str]) -> RawTable:
     if not (source := row["source"]):
         raise DataUnavailableError(ONLY_A_MIRROR)
     if not source.startswith("http"):
-        return loading.read_raw(references.parse(source), ())
-    path = scratch / source.rpartition("/")[2]
-    try:
-        with urllib.request.urlopen(source, timeout=60) as sent:  # noqa: S310
-            path.write_bytes(sent.read())
-    except OSError as error:
-        raise DataUnavailableError(f"{source} cannot be fetched ({error})") from error
-    if (found := file_digest(path)) != row["sha256"]:
-        raise DataError(f"{source}: sha256 {found[:12]}... is not the expected "
-                        f"{row['sha256'][:12]}...: the file changed at its source")  # fmt: skip
-    table, made = files.read(str(path)), {}
+        return loading.read_raw(references.parse(source), (), Options())
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / source.rpartition("/")[2]
+        try:
+            with urllib.request.urlopen(source, timeout=60) as sent:  # noqa: S310
+                path.write_bytes(sent.read())
+        except OSError as error:
+            raise DataUnavailableError(f"{source} cannot be fetched ({error})") from error
+        if (found := file_digest(path)) != row["sha256"]:
+            raise DataError(
+                f"{source}: sha256 {found[:12]}... is not the expected {row['sha256'][:12]}...:"
+                " the file changed at its source"
+            )
+        table, made = files.read(str(path)), {}
     for column in filter(None, row["columns"].split(";")):  # name, name=column, name=date.part
         name, _, origin = column.partition("=")
         origin, _, part = (origin or name).partition(".")
         made[name] = getattr(table.frame[origin].dt, part) if part else table.frame[origin]
     return replace(table, frame=pd.DataFrame(made)) if made else table
-
-
-def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Catalogued]]:
-    """Yield every file with a known digest, with its reference."""
-    for entry in cache.entries("openml"):
-        yield f"openml:{entry.id}", entry
-    folders = paths.mirrors(tuple(Path(folder) for folder in mirrors))
-    for entry in cache.mirrored(folders).values():
-        yield f"{'openml' if entry.id.isdecimal() else 'mirror'}:{entry.id}", entry
-
-
-def _listed(reference: str, entry: Catalogued) -> Listed:
-    summary = f"{entry.name}, {entry.task}, {entry.rows} x {entry.features}"
-    return Listed(reference, summary, entry.source)

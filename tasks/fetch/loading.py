@@ -2,42 +2,34 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict
 
 from leaseboard.algorithms import plugins
-from leaseboard.algorithms.errors import DataUnavailableError, UsageError, unknown
+from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.tasks.fetch import (
-    cache,
     files,
+    mirror,
     openml_source,
     packages,
-    plugin_source,
     references,
     synthetic,
 )
-from leaseboard.tasks.fetch.cache import table_of
-from leaseboard.tasks.fetch.dataset import Dataset, General, RawTable, finish
-from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
+from leaseboard.tasks.fetch.references import Options, Reference
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
+from leaseboard.tasks.machine.yaml_files import load_yaml
 
 
-class Named(Strict):
+class Named(Options):
     """File of ``conf/data``: a reference, what it is, and options of the reference."""
+
+    model_config = ConfigDict(strict=True)
 
     reference: str
     """With a source; a relative path of ``file:`` starts at the file's own folder."""
     about: str = ""
     """One line for ``leaseboard list``."""
-    target: str | None = None
-    task: Literal["regression", "classification"] | None = None
-    threshold: float | None = None
-    rows: Annotated[int, Field(ge=2)] | None = None
-    first_rows: Annotated[int, Field(ge=2)] | None = None
-    missing_target: Literal["drop"] | None = None
-    """Options that the reference would otherwise carry after its ``?``."""
 
 
 def names(conf: Path | None = None) -> list[str]:
@@ -64,11 +56,10 @@ def resolve(reference: Reference) -> Reference:
         return Reference("file", name, reference.options)
     added = plugins.names("datasets")
     if name in added:
-        return Reference(plugin_source.SOURCE, name, reference.options)
-    known = [*names(), *added]
+        return Reference("plugin", name, reference.options)
     if "/" in name or Path(name).suffix:
         raise UsageError(f"{name}: no such file")
-    raise unknown("dataset", name, known)
+    raise unknown("dataset", name, [*names(), *added])
 
 
 def _named(name: str) -> Reference:
@@ -102,62 +93,45 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
     DataUnavailableError
         The data are not here and cannot be had now.
     """
-    parsed = _parse(reference)
-    folders = paths.mirrors(tuple(Path(mirror) for mirror in mirrors))
-    return finish(read_raw(parsed, folders), parsed, reference)
+    parsed, options = _parse(reference)
+    folders = paths.mirrors(tuple(Path(folder) for folder in mirrors))
+    return finish(read_raw(parsed, folders, options), options, reference)
 
 
-def check(reference: str) -> None:
-    """Raise UsageError for what is wrong with `reference` itself; no data are read."""
-    General.of(_parse(reference))
+def check(reference: str, *, here: bool = False) -> None:
+    """Raise UsageError for what is wrong with `reference` itself; no data are read.
 
-
-def check_here(reference: str) -> None:
-    """Raise UsageError as `check` does, or for a file that is not there; no data are read."""
-    check(reference)
-    parsed = _parse(reference)
-    if parsed.source == "file":
+    - `here`: whether a file must be there.
+    """
+    parsed, _ = _parse(reference)
+    if here and parsed.source == "file":
         files.check(parsed.name)
 
 
-def _parse(text: str) -> Reference:
-    """Return the reference of `text`, with a source and known options."""
+def _parse(text: str) -> tuple[Reference, Options]:
+    """Return the reference of `text`, with a source, and its options."""
     reference = resolve(references.parse(text))
-    own = synthetic.own_options(reference.name) if reference.source == "synthetic" else ()
-    references.check_options(reference, own)
-    if reference.source in packages.LICENCES:
+    own = synthetic.options_of(reference.name) if reference.source == "synthetic" else Options
+    if reference.source in (*packages.DATASETS, "plugin"):
         packages.check(reference.source, reference.name)
-    if reference.source == plugin_source.SOURCE:
-        plugin_source.named(reference.name)
-    return reference
+    return reference, reference.checked(own)
 
 
-def read_raw(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
+def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) -> RawTable:
     """Return the table of a reference that has a source, before its options are applied."""
-    rows = references.whole_number(reference, "first_rows", least=1)
+    name, rows = reference.name, options.first_rows
     match reference.source:
         case "synthetic":
-            return synthetic.read(reference)
+            return synthetic.read(name, options)
         case "sklearn":
-            return packages.read_sklearn(reference.name)
+            return packages.read_sklearn(name)
         case "river":
-            return packages.read_river(reference.name)
-        case plugin_source.SOURCE:
-            return plugin_source.read(reference.name)
-        case "mirror":
-            return _mirrored(reference.name, mirrors, rows)
-        case "openml":
-            entry = cache.mirrored(mirrors).get(reference.name)
-            return table_of(entry, rows) if entry else openml_source.read(reference.name, rows)
+            return packages.read_river(name)
+        case "plugin":
+            return packages.read_plugin(name)
+        case "openml" if name not in mirror.mirrored(mirrors):
+            return openml_source.read(name)
+        case "openml" | "mirror":
+            return mirror.read(name, mirrors, rows)
         case _:
-            return files.read(reference.name, rows)
-
-
-def _mirrored(name: str, mirrors: tuple[Path, ...], rows: int | None) -> RawTable:
-    known = cache.mirrored(mirrors)
-    if name in known:
-        return table_of(known[name], rows)
-    why = "no mirror is set, name one with --mirror FOLDER or LEASEBOARD_MIRROR"
-    if mirrors:
-        why = str(unknown("dataset of the mirror", name, known, "leaseboard data list"))
-    raise DataUnavailableError(f"mirror:{name} is not available: {why}")
+            return files.read(name, rows)

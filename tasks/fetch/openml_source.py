@@ -1,19 +1,20 @@
-"""OpenML: fetched by the `openml` package in a process of its own, into our cache.
+"""OpenML: read by the `openml` package from its own cache.
 
-A process of its own, because the package has no request timeout, so only killing it bounds the
-wait; and a private copy of its cache, because on any failure it deletes the folder of the
-dataset, which must not be one that another program filled.
+A dataset that is not there is downloaded in a process of its own, because the package has no
+request timeout, so only killing it bounds the wait; and into a private folder, which then takes
+its place in the cache, because the package takes a file that a kill has cut for a whole one.
 """
 
-import os
-import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from contextlib import suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from leaseboard.algorithms.errors import (
     BrokenDownloadError,
@@ -21,29 +22,21 @@ from leaseboard.algorithms.errors import (
     DataUnavailableError,
     UsageError,
 )
-from leaseboard.tasks.fetch import cache
-from leaseboard.tasks.fetch.cache import Catalogued, table_of
 from leaseboard.tasks.fetch.dataset import RawTable
-from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.machine.paths import IMPORTED_FROM, variable_set
 
-SECTION = "openml"
-
-FOLDER = "org/openml/www/datasets"
-"""Where the package keeps datasets below its cache root, for the server www.openml.org."""
-
-REFUSED = 3
-NO_ANSWER = 4
-BROKEN = 5
+REFUSED, NO_ANSWER, BROKEN = 3, 4, 5
 """Exit codes of `main`; the process is killed where a name look-up hangs."""
 
 DOWNLOAD_SECONDS = 600
 """Time limit for a server that answers; the limit of one that does not is a few seconds."""
+REACH_SECONDS = 5.0
 
 _unreachable: dict[str, float] = {}  # until when not to try again: a suite waits once, not per job
 
 
-def read(name: str, rows: int | None = None) -> RawTable:
-    """Return the OpenML dataset of id `name`, from the cache or the network.
+def read(name: str) -> RawTable:
+    """Return the OpenML dataset of id `name`, from the package's cache or the network.
 
     Raises
     ------
@@ -54,7 +47,28 @@ def read(name: str, rows: int | None = None) -> RawTable:
     """
     if not name.isdecimal():
         raise UsageError(f"openml:{name}: an OpenML id is a whole number, such as openml:215")
-    return table_of(cache.find(SECTION, name) or _fetch(name), rows)
+    import openml
+
+    place = Path(openml.config.get_cache_directory()) / "datasets" / name
+    if not is_complete(place):
+        _fetch(name, place)
+    # Otherwise the package tries to download a parquet file first.
+    arff_alone = not any(place.glob("dataset*.pq"))
+    try:
+        with variable_set("OPENML_SKIP_PARQUET", "true") if arff_alone else nullcontext():
+            found = _get(int(name))
+            frame, *_ = found.get_data(dataset_format="dataframe")
+    except Exception as error:  # any error of the package or its parsers
+        said = " ".join(str(error).split())
+        raise DataError(f"openml:{name}: the openml package cannot read {place} ({said}): delete"
+                        " it to fetch it again") from error  # fmt: skip
+    for column in frame.columns:
+        if isinstance(frame[column].dtype, pd.SparseDtype):
+            frame[column] = frame[column].sparse.to_dense()
+    # Several targets are a comma-separated list: the first is taken.
+    target = (found.default_target_attribute or "").split(",")[0] or None
+    source = f"https://www.openml.org/d/{name} (version {found.version})"
+    return RawTable(frame, found.name, target, source=source, licence=found.licence or "")
 
 
 def is_complete(folder: Path) -> bool:
@@ -64,33 +78,31 @@ def is_complete(folder: Path) -> bool:
     )
 
 
-def _fetch(name: str) -> Catalogued:
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    root = Path(os.environ.get("OPENML_CACHE_DIR") or f"{base}/openml")
-    with suppress(RuntimeError):  # of a user without a home
-        root = root.expanduser()
-    own = root / FOLDER / name  # in the package's own cache
-    if not is_complete(own) and time.monotonic() < _unreachable.get("until", 0):
+def _fetch(name: str, place: Path) -> None:
+    if time.monotonic() < _unreachable.get("until", 0):
         raise _unavailable(name)
-    with cache.scratch(SECTION) as folder:
-        if is_complete(own):
-            shutil.copytree(own, folder / FOLDER / name)
-        (folder / "new").mkdir()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        scratch = tempfile.TemporaryDirectory(prefix=".new-", dir=place.parent)
+    except OSError as error:
+        raise UsageError(f"OpenML's cache {place.parent} cannot be written ({error.strerror}):"
+                         " name another folder with OPENML_CACHE_DIR") from error  # fmt: skip
+    with scratch as folder:
         _run(name, folder)
-        return cache.publish(folder / "new", SECTION, name)
+        try:
+            next(Path(folder).rglob(f"datasets/{name}")).rename(place)
+        except OSError:
+            if not is_complete(place):  # no other process was first
+                raise
 
 
-def _run(name: str, folder: Path) -> None:
-    command = [sys.executable, "-m", "leaseboard.tasks.fetch.openml_source", name, str(folder)]
+def _run(name: str, folder: str) -> None:
+    command = [sys.executable, "-m", "leaseboard.tasks.fetch.openml_source", name, folder]
     try:
         done = subprocess.run(
-            command,
-            cwd=IMPORTED_FROM,
-            capture_output=True,
-            text=True,
-            timeout=DOWNLOAD_SECONDS,
+            command, cwd=IMPORTED_FROM, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS,
             check=False,
-        )
+        )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise DataUnavailableError(f"openml:{name} is not available: the download did not end in "
                                    f"{DOWNLOAD_SECONDS} s, try again") from error  # fmt: skip
@@ -100,13 +112,11 @@ def _run(name: str, folder: Path) -> None:
         _unreachable["until"] = time.monotonic() + 60
         raise _unavailable(name)
     last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    if done.returncode == BROKEN:
-        raise BrokenDownloadError(
-            f"openml:{name} is not available: the download broke off ({last}), try again"
-        )
     if done.returncode == REFUSED:
         raise UsageError(f"openml:{name}: OpenML refused: {last}")
-    raise DataError(f"openml:{name}: the openml package failed: {last}")
+    raise BrokenDownloadError(
+        f"openml:{name} is not available: the download broke off ({last}), try again"
+    )
 
 
 def _unavailable(name: str) -> DataUnavailableError:
@@ -116,15 +126,19 @@ def _unavailable(name: str) -> DataUnavailableError:
     )
 
 
-REACH_SECONDS = 5.0
+def _get(identifier: int) -> Any:
+    import openml
+
+    return openml.datasets.get_dataset(
+        identifier, download_data=True, download_qualities=False, download_features_meta_data=False
+    )
 
 
 def main(name: str, folder: Path) -> int:
-    """Fetch the dataset `name` into ``folder/new``; the exit code says what went wrong.
+    """Download the dataset `name` into `folder`, a private cache of the package.
 
-    Run as ``python -m leaseboard.tasks.fetch.openml_source NAME FOLDER``; `folder` is private to
-    the call. It may hold a copy of the package's cache of that dataset, which is then read
-    without a network.
+    Run as ``python -m leaseboard.tasks.fetch.openml_source NAME FOLDER``; the exit code says what
+    went wrong.
     """
     import openml
     import requests
@@ -132,17 +146,10 @@ def main(name: str, folder: Path) -> int:
 
     openml.config.set_root_cache_directory(folder)
     openml.config.set_retry_policy("human", n_retries=1)
-    here = Path(openml.config.get_cache_directory()) / "datasets" / name
-    if (folder / FOLDER / name).is_dir() and not here.is_dir():  # another server is configured
-        here.parent.mkdir(parents=True)
-        (folder / FOLDER / name).rename(here)
-    if not is_complete(here) and not _reach(openml.config.get_server_base_url()):
+    if not _reach(openml.config.get_server_base_url()):
         return NO_ANSWER
-    if (here / "dataset.arff").is_file() and not any(here.glob("dataset*.pq")):
-        # Otherwise the package tries to download the parquet file first.
-        os.environ["OPENML_SKIP_PARQUET"] = "true"
     try:
-        _convert(openml, int(name), folder / "new")
+        _get(int(name))
     except (OpenMLServerException, requests.RequestException, OpenMLServerError) as error:
         sys.stderr.write(" ".join(str(error).split()) + "\n")
         return REFUSED if isinstance(error, OpenMLServerException) else BROKEN
@@ -161,32 +168,6 @@ def _reach(server: str) -> bool:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return True
-
-
-def _convert(openml: Any, identifier: int, folder: Path) -> None:
-    """Make the package download and read the dataset; write it into the cache."""
-    import pandas as pd
-
-    from leaseboard.tasks.fetch import cache, columns
-
-    found = openml.datasets.get_dataset(
-        identifier, download_data=True, download_qualities=False, download_features_meta_data=False
-    )
-    frame, *_ = found.get_data(dataset_format="dataframe")
-    for name in frame.columns:
-        if isinstance(frame[name].dtype, pd.SparseDtype):
-            frame[name] = frame[name].sparse.to_dense()
-    # Several targets are a comma-separated list: the first is taken.
-    target = (found.default_target_attribute or "").split(",")[0]
-    cache.write(
-        folder,
-        columns.tidy_frame(frame),
-        id=str(identifier),
-        name=found.name,
-        target=target,
-        source=f"https://www.openml.org/d/{identifier} (version {found.version})",
-        licence=found.licence or "",
-    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""Datasets of packages: scikit-learn's, and those of River in River's own environment."""
+"""Datasets of packages: scikit-learn's, plugins', and River's in River's own environment."""
 
 import json
 import subprocess
 
 import pandas as pd
 
+from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import (
+    DataError,
     DataUnavailableError,
     LeaseboardError,
     SkipError,
@@ -43,13 +45,15 @@ LICENCES = {
 }
 
 
+DATASETS = {"sklearn": BUNDLED | DOWNLOADED, "river": RIVER}
+"""Tasks of the datasets by source."""
+
+
 def check(source: str, name: str) -> None:
     """Raise UsageError with the nearest name unless the package has the dataset `name`."""
-    package, known = {
-        "sklearn": ("scikit-learn", BUNDLED | DOWNLOADED),
-        "river": ("River", RIVER),
-    }[source]
+    known = plugins.names("datasets") if source == "plugin" else DATASETS[source]
     if name not in known:
+        package = {"plugin": "plugins", "sklearn": "scikit-learn", "river": "River"}[source]
         raise unknown(f"dataset of {package}", name, known, "leaseboard data list")
 
 
@@ -81,7 +85,7 @@ def read_sklearn(name: str) -> RawTable:
     if len(bunch.get("target_names", ())) > 1:  # classes by name; a regression's is the column's
         names = [str(label) for label in bunch.target_names]
         frame[target] = pd.Categorical.from_codes(bunch.target, names)
-    task = (BUNDLED | DOWNLOADED)[name]
+    task = DATASETS["sklearn"][name]
     return RawTable(frame, name, target, task, f"sklearn.datasets {name}", LICENCES["sklearn"])
 
 
@@ -105,3 +109,16 @@ def read_river(name: str) -> RawTable:
     found = json.loads(done.stdout)
     frame = pd.DataFrame(found["features"]).assign(**{TARGET: found["target"]})
     return RawTable(frame, name, TARGET, RIVER[name], f"river.datasets {name}", LICENCES["river"])
+
+
+def read_plugin(name: str) -> RawTable:
+    """Return the dataset `name`, which its plugin makes."""
+    plugin = plugins.find("datasets", name)
+    assert plugin is not None  # `check` has found it
+    made = plugin.call()
+    if not isinstance(made, pd.DataFrame):
+        raise DataError(
+            f"dataset {name!r} of {plugin.source}: it returns a {type(made).__name__}: return a"
+            " pandas DataFrame"
+        )
+    return RawTable(made, name, source=plugin.source)

@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, Self, TypeVar
 from urllib.parse import quote, unquote
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from leaseboard.algorithms.errors import UsageError, invalid, rule, unknown
 
 SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file", "plugin")
 """Every source a reference can name."""
 
-GENERAL_OPTIONS = ("rows", "first_rows", "target", "task", "threshold", "missing_target")
-"""Options that every source takes; generators add their own."""
-
 TASKS = ("regression", "classification")
+
+Count = Annotated[int, Field(ge=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Options(BaseModel):
+    """Options that every source takes; generators add their own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: Count | None = None
+    """A sample of so many rows."""
+    first_rows: Count | None = None
+    target: str | None = None
+    """The target's column; by default the last one, or what the source names."""
+    task: Literal["regression", "classification"] | None = None
+    threshold: Finite | None = None
+    """Makes two classes of a numeric target."""
+    missing_target: Literal["drop"] | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.rows is not None and self.first_rows is not None:
+            raise ValueError("rows draws a sample and first_rows takes the first rows: give one")
+        if self.threshold is not None and self.task == "regression":
+            raise ValueError(
+                "a threshold makes two classes of the target, so the task cannot be regression:"
+                " drop one of the two options"
+            )
+        return self
+
+
+Kind = TypeVar("Kind", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +73,20 @@ class Reference:
         """Return the same reference with `options`, which win over its own."""
         return replace(self, options={**self.options, **options})
 
+    def checked(self, model: type[Kind]) -> Kind:
+        """Return the options as values; UsageError for one that `model` does not take."""
+        for key in self.options:
+            if key not in model.model_fields:
+                raise unknown(f"option of {self.source}:{self.name}", key, model.model_fields)
+        given: dict[str, Any] = dict(self.options)
+        try:
+            return model(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            if not first["loc"]:
+                raise UsageError(f"{self}{rule(first)}") from error
+            raise invalid(f"{self}: {first['loc'][0]}", error.errors()) from error
+
 
 def parse(text: str) -> Reference:
     """Split ``source:name?key=value&key=value``; UsageError says what is wrong with it.
@@ -59,7 +106,18 @@ def parse(text: str) -> Reference:
         raise UsageError(
             f"data reference {text!r} names no data: write source:name, such as openml:215"
         )
-    return Reference(source, name, _options(query, text))
+    options: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        key, _, value = map(unquote, part.partition("="))
+        if not value:
+            raise UsageError(
+                f"option {part!r} of {text!r} has no value: write key=value; a ? in the name of a"
+                " file begins its options, too: rename the file"
+            )
+        if key in options:
+            raise UsageError(f"option {key!r} of {text!r} is given twice: keep one")
+        options[key] = value
+    return Reference(source, name, options)
 
 
 def with_options(text: str, **given: str | None) -> str:
@@ -72,64 +130,3 @@ def with_options(text: str, **given: str | None) -> str:
     """
     options = {key: value for key, value in given.items() if value is not None}
     return str(parse(text).with_options(options)) if options else text
-
-
-def check_options(reference: Reference, own: Iterable[str] = ()) -> None:
-    """Raise UsageError with the nearest name for an option that `reference` cannot take."""
-    allowed = (*GENERAL_OPTIONS, *own)
-    for key in reference.options:
-        if key not in allowed and key == "missing":
-            raise UsageError(
-                f"missing is an option of the stream, not of {reference.source}:{reference.name}:"
-                " use --set missing=zero (in a suite environment: {missing: zero})"
-            )
-        if key not in allowed:
-            raise unknown(f"option of {reference.source}:{reference.name}", key, allowed)
-
-
-def whole_number(reference: Reference, key: str, least: int) -> int | None:
-    """Return option `key` as an integer of at least `least`, None where it is not given."""
-    text = reference.options.get(key)
-    if text is None:
-        return None
-    if not text.isdecimal() or int(text) < least:
-        raise UsageError(f"{key}={text} of {reference}: must be a whole number, at least {least}")
-    return int(text)
-
-
-def number(reference: Reference, key: str) -> float | None:
-    """Return option `key` as a finite number, None where it is not given."""
-    text = reference.options.get(key)
-    if text is None:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if value - value != 0:  # true of NaN and of the infinities alone
-        raise UsageError(f"{key}={text} of {reference}: must be a finite number")
-    return value
-
-
-def choice(reference: Reference, key: str, known: Iterable[str]) -> str | None:
-    """Return option `key` as one of `known`, None where it is not given."""
-    value = reference.options.get(key)
-    if value is not None and value not in known:
-        raise unknown(f"{key} of {reference.source}:{reference.name}", value, known)
-    return value
-
-
-def _options(query: str, text: str) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for part in filter(None, query.split("&")):
-        key, _, value = part.partition("=")
-        key = unquote(key)
-        if not value:
-            raise UsageError(
-                f"option {part!r} of {text!r} has no value: write key=value; a ? in the name of a"
-                " file begins its options, too: rename the file"
-            )
-        if key in options:
-            raise UsageError(f"option {key!r} of {text!r} is given twice: keep one")
-        options[key] = unquote(value)
-    return options

@@ -11,17 +11,17 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator, default_rng
+from pydantic import Field, create_model
 
 from leaseboard.algorithms.abc_selection.simulation import NEAR_TIES
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.tasks.fetch import references
 from leaseboard.tasks.fetch.dataset import RawTable
-from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.fetch.references import Finite, Options
 
 Columns = dict[str, Any]
 
@@ -252,35 +252,24 @@ GENERATORS = {
 }
 
 
-def own_options(name: str) -> tuple[str, ...]:
-    """Return the options that only generator `name` takes."""
-    return ("seed", *_maker(name).options())
-
-
-def read(reference: Reference) -> RawTable:
-    """Draw the set that `reference` describes; rows and seed have defaults."""
-    maker = _maker(reference.name)
-    rows = references.whole_number(reference, "rows", least=1) or maker.rows
-    seed = references.whole_number(reference, "seed", least=0) or 0
-    own = {key: _option(reference, key, default) for key, default in maker.options().items()}
-    frame = _assemble(partial(maker.draw, **own), rows, seed)
-    return RawTable(frame, reference.name, task=maker.task, source=f"generator: {maker.summary()}")
-
-
-def _maker(name: str) -> Maker:
+def options_of(name: str) -> type[Options]:
+    """Return the options that generator `name` takes; UsageError if there is none of the name."""
     if name not in GENERATORS:
         raise unknown("generator", name, GENERATORS)
-    return GENERATORS[name]
+    kinds = {int: Annotated[int, Field(ge=1)], float: Annotated[Finite, Field(ge=0)]}
+    own: dict[str, Any] = {
+        key: (kinds[type(default)], default) for key, default in GENERATORS[name].options().items()
+    }
+    seed: Any = Annotated[int, Field(ge=0)], 0
+    return create_model(f"Options of {name}", __base__=Options, seed=seed, **own)
 
 
-def _option(reference: Reference, key: str, default: float) -> float:
-    if isinstance(default, int):
-        value = references.whole_number(reference, key, least=1)
-    else:
-        value = references.number(reference, key)
-    if value is not None and value < 0:
-        raise UsageError(f"{key}={value:g} of {reference}: must not be negative")
-    return default if value is None else value
+def read(name: str, options: Any) -> RawTable:
+    """Draw the set `name` by its options; rows and seed have defaults."""
+    maker = GENERATORS[name]
+    own = {key: getattr(options, key) for key in maker.options()}
+    frame = _assemble(partial(maker.draw, **own), options.rows or maker.rows, options.seed)
+    return RawTable(frame, name, task=maker.task, source=f"generator: {maker.summary()}")
 
 
 def _assemble(draw: Callable[[Stretch], Columns], rows: int, seed: int) -> pd.DataFrame:

@@ -1,11 +1,9 @@
-"""Disk usage, free memory, and damaged files."""
+"""Disk usage and damaged files."""
 
 import errno
 import itertools
 import os
-import resource
 import sqlite3
-from contextlib import suppress
 from pathlib import Path
 
 FULL = "the disk is full"
@@ -17,9 +15,6 @@ DAMAGED = ".damaged-"
 
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite keeps next to a database."""
-
-_GROUP = Path("/sys/fs/cgroup")
-"""Where a container's limit is."""
 
 
 def used(place: Path) -> int:
@@ -56,22 +51,6 @@ def fault_of_disk(error: BaseException | None) -> str:
             return f"{FULL}{place}: free some of it, and run the same command again"
         error = error.__cause__ or error.__context__
     return ""
-
-
-def free_memory() -> int:
-    """Return the bytes of memory that are free: of the machine, the container, ``ulimit -v``."""
-    import psutil
-
-    free = [psutil.virtual_memory().available]
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        free.append(limit - psutil.Process().memory_info().vms)
-    with suppress(OSError, ValueError):  # no control group, or one without a limit
-        most, now = (int((_GROUP / f"memory.{each}").read_text()) for each in ("max", "current"))
-        lines = map(str.split, (_GROUP / "memory.stat").read_text().splitlines())
-        copies = sum(int(count) for name, count in lines if name == "inactive_file")
-        free.append(most - now + copies)  # of files, which make room
-    return max(0, min(free))
 
 
 def _size(file: Path) -> int:

@@ -40,7 +40,7 @@ from leaseboard.tasks.models.columns import (
     refuse_many_numbers,
 )
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
-from leaseboard.tasks.preprocess.stream_encoder import as_column
+from leaseboard.tasks.preprocess.streaming import as_column
 
 PREDICTION, PROBABILITY = "prediction", "probability of "
 """Names, or the beginning of names, of the columns that `leaseboard predict` adds."""

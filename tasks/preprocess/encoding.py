@@ -1,10 +1,8 @@
-"""Base of the encoders, labels of categories, and parts of dates."""
+"""What all encoders share: labels of categories, and parts of dates."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,48 +20,6 @@ def naming(reference: str) -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(f"{reference}: {error}") from error
-
-
-@dataclass(eq=False)
-class Transformer(ABC):
-    """Transformer from raw columns to features, for scikit-learn's pipelines and environments.
-
-    A subclass is a dataclass whose fields are its parameters; what it learns from training rows
-    ends with an underscore. It fits into a `Pipeline`, and can be cloned, pickled and saved by
-    skops.
-
-    Notes
-    -----
-    ``BaseEstimator`` would give the same. Its import takes a second and 50 MB, which a job on a
-    stream, whose features are encoded in a few milliseconds, would pay for nothing.
-    """
-
-    @abstractmethod
-    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
-        """Learn the encoding from the training rows alone."""
-
-    @abstractmethod
-    def transform(self, frame: pd.DataFrame) -> Any:
-        """Return the features of any rows of the same columns."""
-
-    def fit_transform(self, frame: pd.DataFrame, y: Any = None) -> Any:
-        """Fit, then transform the same rows."""
-        return self.fit(frame, y).transform(frame)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def __sklearn_tags__(self) -> Any:
-        """Return what scikit-learn may assume."""
-        from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
-
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
-            transformer_tags=TransformerTags(),
-            input_tags=InputTags(allow_nan=True, categorical=True, string=True),
-        )
 
 
 Places = NDArray[np.intp]

@@ -7,12 +7,12 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from leaseboard.algorithms.apple.rows import ColumnScale
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.encoding import (
-    Transformer,
     declared,
     known_dates,
     places,
@@ -20,8 +20,8 @@ from leaseboard.tasks.preprocess.encoding import (
 )
 
 
-@dataclass(eq=False)
-class SparseEncoder(Transformer):
+@dataclass(eq=False, repr=False)
+class SparseEncoder(TransformerMixin, BaseEstimator):
     """Columns of any kind as sparse features, in the order of the columns.
 
     A number is itself, a boolean 0 or 1, a date the columns of `spread_dates`. A nominal column is

@@ -1,8 +1,12 @@
 """From a `Dataset` to the `Stream` that online learners see."""
 
+from __future__ import annotations
+
 import string
 from collections.abc import Hashable, Sequence
-from typing import Annotated, Literal
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -11,52 +15,22 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.environments.arrival import IMMEDIATE, Arrival
-from leaseboard.algorithms.environments.stream import MOST_CLASSES, Stream
+from leaseboard.algorithms.environments.stream import MOST_CLASSES, Namespace, Stream
 from leaseboard.algorithms.errors import DataError, unknown
+from leaseboard.algorithms.tables.values import FLAGS, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.preprocess.encoding import naming
-from leaseboard.tasks.preprocess.stream_encoder import Encoding, Missing, StreamEncoder
+from leaseboard.tasks.preprocess.encoding import coded, naming, reals
+
+if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
+    from leaseboard.algorithms.tables.column_features import Column
+
+Order = slice | NDArray[np.int64]
 
 LOST = 1e-3
 """Share of its standard deviation that a target may lose: a millionth of the loss of its mean."""
 
-
 FLOAT32 = np.finfo(np.float32)
-
-
-def in_float32(target: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return `target` as float32.
-
-    Raises DataError if it is missing; if a value is beyond the range of float32; or if float32
-    cannot distinguish its values, as of a timestamp: the score would be of another target than was
-    given.
-
-    Examples
-    --------
-    >>> in_float32(np.array([0.1, 2.0])).tolist()
-    [0.10000000149011612, 2.0]
-    """
-    if not len(target):
-        raise DataError("the target has 0 values: give at least one row")
-    with np.errstate(over="ignore", under="ignore"):
-        narrow = target.astype(np.float32)
-    beyond = np.isinf(narrow)
-    if beyond.any():
-        raise DataError(
-            f"the target has the value {float(target[beyond][0]):.9g}, beyond the range of"
-            f" float32, {float(FLOAT32.max):.3g} either way: rescale it"
-        )
-    lost, spread = float(np.abs(narrow - target).max()), float(target.std())
-    # The deviation of equal values need not be 0: their mean is rounded.
-    if target.min() < target.max() and not lost <= LOST * spread:
-        fix = "subtract a constant" if spread >= FLOAT32.tiny else "rescale it"
-        raise DataError(
-            f"the target's values lie around {float(np.median(target)):.9g} with a standard"
-            f" deviation of {spread:.3g}: float32 cannot distinguish them, {fix}"
-        )
-    return narrow
-
 
 LOG_THRESHOLD = 100
 """Targets that reach so far are log-transformed (Wu et al. 2021, A.1)."""
@@ -70,10 +44,10 @@ class StreamOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    encoding: Encoding = "one-hot"
+    encoding: Literal["one-hot", "codes"] = "one-hot"
     """``one-hot``: a feature for each category, of a date for its parts, as
     `leaseboard.algorithms.tables.features.FeatureMap` has it. ``codes``: a category is its
-    number.
+    number, and columns are named by their numbers, as the authors wrote their data for VW.
     """
     max_rows: Annotated[int, Field(ge=2)] | None = None
     """Only the first so many rows; None for all. ChaCha's authors take 100,000."""
@@ -86,7 +60,7 @@ class StreamOptions(BaseModel):
     """Features are rounded to so many decimals, as the authors' text files are to 6."""
     shuffle: bool = False
     """Permute the rows by the environment's seed, before `max_rows` is applied."""
-    missing: Missing = "fill"
+    missing: Literal["fill", "zero"] = "fill"
     """Treatment of a missing number. ``fill``: what the rows before let expect, and 1 in an
     indicator feature if few columns have gaps (`leaseboard.algorithms.tables.gaps`). ``zero``: 0,
     which a linear model ignores."""
@@ -98,52 +72,99 @@ class StreamOptions(BaseModel):
         """The rule that `labels` names."""
         return Arrival.parse(self.labels)
 
-    def encoder(self) -> StreamEncoder:
-        """Return the encoder of the columns."""
-        return StreamEncoder(self.encoding, self.namespaces, self.decimals, self.missing)
-
 
 def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int = 0) -> Stream:
     """Return the examples of `dataset` in order, features encoded, target transformed.
 
-    Columns become features as `StreamEncoder` says. A regression's target is log-transformed by
-    the rule of `options.log_target`, decided on the whole dataset; `class_labels` makes labels
-    of classes.
+    As a stream has no rows to train on, nothing of a row depends on those after it: a feature
+    begins with the first row that has it, and a gap is filled by the rows before it alone. A
+    regression's target is log-transformed by the rule of `options.log_target`, decided on the
+    whole dataset; `class_labels` makes labels of classes.
 
     Raises DataError: too few or too many classes come, an infinite value, or a target that float32
     cannot distinguish; UsageError: the column with which labels arrive is not there.
     """
+    from leaseboard.algorithms.tables.column_features import ColumnFeatures
+
     options = options or StreamOptions()
-    order, encoder = order_of(dataset, options, seed), options.encoder()
-    shift, classes = None, ()
+    order, shift, classes = order_of(dataset, options, seed), None, ()
     if dataset.task == "classification":
         labels, classes = class_labels(dataset, order)
     else:
-        labels, shift = _numbers(dataset, options)
-        labels = labels[order]
+        target = dataset.target.to_numpy(dtype=np.float64)
+        if needs_log(target, options.log_target):
+            target, shift = log_target(target)
+        labels = target[order]
+    rows = dataset.features.iloc[order]
+    encoder = ColumnFeatures(None, options.namespaces)
     with naming(dataset.reference):
-        features = encoder.fit_transform(dataset.features.iloc[order])
+        try:
+            features, births = encoder.encode(_as_columns(rows, options), learns=True)
+        except ValueError as error:
+            raise DataError(str(error)) from error
         narrow = in_float32(labels)
+    schema, day = encoder.schema(), options.arrival.column
+    home = {c: name for name, own in zip(schema.namespaces, schema.columns, strict=True)
+            for c in own}  # fmt: skip
+    runs = [(name, [*run]) for name, run in groupby(sorted(home), key=home.__getitem__)]
+    spaces = tuple(Namespace(name, run[0], run[-1] + 1) for name, run in runs)
+    origins = schema.origins
+    if options.encoding == "codes":
+        origins = tuple(replace(of, column=str(rows.columns[int(of.column)])) for of in origins)
+    if day and day not in rows:
+        raise unknown("column of labels with=", day, [*rows])
+    moments = np.asarray(pd.factorize(rows[day])[0]) if day else None
     many = classes if len(classes) > 2 else ()
-    spaces, names = encoder.namespaces(), encoder.names()
-    return Stream(features, narrow, spaces, names, dataset.task, shift, many, encoder.origins(),
-                  encoder.births_, moments_of(dataset, order, options.arrival.column))  # fmt: skip
+    return Stream(features, narrow, spaces, schema.features, dataset.task, shift, many, origins,
+                  tuple(births.tolist()), moments)  # fmt: skip
 
 
-def moments_of(
-    dataset: Dataset, order: slice | NDArray[np.int64], column: str
-) -> NDArray[np.int64] | None:
-    """Return numbers of the values of the column with which labels arrive, if there is one."""
-    if not column:
-        return None
-    if column not in dataset.features:
-        raise unknown("column of labels with=", column, [*dataset.features])
-    return np.asarray(pd.factorize(dataset.features[column].iloc[order])[0])
+def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> Order:
+    """Return the rows of `dataset` in the order in which they come."""
+    order = slice(options.max_rows)
+    if not options.shuffle:
+        return order
+    return seeds.generator(seed, "stream order").permutation(len(dataset.target))[order]
 
 
-def class_labels(
-    dataset: Dataset, order: slice | NDArray[np.int64]
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _as_columns(frame: pd.DataFrame, options: StreamOptions) -> dict[str, Column]:
+    as_codes = options.encoding == "codes"
+    given: dict[str, Column] = {}
+    for place, (name, column) in enumerate(frame.items()):
+        nominal = as_codes and columns.is_nominal(column)
+        values = as_column(column.cat.codes.where(column.notna()) if nominal else column)
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            if options.missing == "zero":
+                values = np.nan_to_num(values)
+            if options.decimals is not None:
+                values = np.round(values, options.decimals)
+        given[str(place if as_codes else name)] = values
+    return given
+
+
+def as_column(column: pd.Series) -> Column:
+    """Return a tidy column as `ColumnFeatures` takes it; a flag with gaps is a number.
+
+    Raises DataError for an infinite value.
+    """
+    from leaseboard.algorithms.tables.column_features import Texts
+
+    if columns.is_date(column):
+        return column.to_numpy().astype("datetime64[us]")
+    if is_flag(column):
+        column = column.astype(object).map(FLAGS).astype("float64")
+    if columns.is_nominal(column) or columns.is_text(column):
+        codes, labels = coded(column)
+        return Texts(codes, [text_of(label) for label in labels])
+    return reals(column)
+
+
+def is_flag(column: pd.Series) -> bool:
+    """Return whether the categories of a column are true and false, however they are written."""
+    return columns.is_nominal(column) and {*column.cat.categories} <= FLAGS.keys()
+
+
+def class_labels(dataset: Dataset, order: Order) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return the labels of the rows that come, and the names of the classes in their order.
 
     Two classes become -1 and 1 in the order of the categories, more are numbered in the order in
@@ -183,18 +204,8 @@ def by_coming(
     >>> by_coming(np.array([2.0, 0.0, 2.0]), ["a", "b", "c"])
     (array([0., 1., 0.]), ('c', 'a'))
     """
-    present, first, places = np.unique(codes, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    numbers = np.argsort(order).astype(np.float64)
-    return numbers[places], tuple(str(categories[int(code)]) for code in present[order])
-
-
-def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> slice | NDArray[np.int64]:
-    """Return the rows of `dataset` in the order in which they come."""
-    order = slice(options.max_rows)
-    if not options.shuffle:
-        return order
-    return seeds.generator(seed, "stream order").permutation(len(dataset.target))[order]
+    numbers, present = pd.factorize(codes)
+    return numbers.astype(np.float64), tuple(str(categories[int(code)]) for code in present)
 
 
 def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
@@ -205,37 +216,53 @@ def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
     return max(high - low, high) >= LOG_THRESHOLD
 
 
-def log_shift(target: NDArray[np.float64]) -> float:
-    """Return what `log_target` adds to a target before it takes the logarithm."""
-    low = float(target.min())
-    return abs(low) + 1 if low <= 0 else 0.0
+def log_target(target: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return the logarithm of a target, and what was added to it before.
 
-
-def log_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithm of y, or of y + |min y| + 1 where the least y is not positive.
+    That is 0, or the size of the least y + 1 where that is not positive.
 
     Examples
     --------
-    >>> log_target(np.array([-1.0, 0.0])).round(4).tolist()
-    [0.0, 0.6931]
+    >>> logarithms, shift = log_target(np.array([-1.0, 0.0]))
+    >>> logarithms.round(4).tolist(), shift
+    ([0.0, 0.6931], 2.0)
     """
     from leaseboard.algorithms.transcendental import log_all
 
-    low = target.min()
+    low = float(target.min())
+    shift = abs(low) + 1 if low <= 0 else 0.0
     shifted = target + abs(low) + 1 if low <= 0 else target
-    return np.asarray(log_all(shifted), dtype=np.float64)
+    return np.asarray(log_all(shifted), dtype=np.float64), shift
 
 
-def from_log(logarithms: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
-    """Return the inverse of `log_target` for a target that was shifted by `shift`."""
-    from leaseboard.algorithms.transcendental import exp_all
+def in_float32(target: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return `target` as float32.
 
-    return exp_all(logarithms) - shift
+    Raises DataError if it is missing; if a value is beyond the range of float32; or if float32
+    cannot distinguish its values, as of a timestamp: the score would be of another target than was
+    given.
 
-
-def _numbers(dataset: Dataset, options: StreamOptions) -> tuple[NDArray[np.float64], float | None]:
-    """Return the labels of a regression, and what was added to those that are logarithms."""
-    target = dataset.target.to_numpy(dtype=np.float64)
-    if needs_log(target, options.log_target):
-        return log_target(target), log_shift(target)
-    return target, None
+    Examples
+    --------
+    >>> in_float32(np.array([0.1, 2.0])).tolist()
+    [0.10000000149011612, 2.0]
+    """
+    if not len(target):
+        raise DataError("the target has 0 values: give at least one row")
+    with np.errstate(over="ignore", under="ignore"):
+        narrow = target.astype(np.float32)
+    beyond = np.isinf(narrow)
+    if beyond.any():
+        raise DataError(
+            f"the target has the value {float(target[beyond][0]):.9g}, beyond the range of"
+            f" float32, {float(FLOAT32.max):.3g} either way: rescale it"
+        )
+    lost, spread = float(np.abs(narrow - target).max()), float(target.std())
+    # The deviation of equal values need not be 0: their mean is rounded.
+    if target.min() < target.max() and not lost <= LOST * spread:
+        fix = "subtract a constant" if spread >= FLOAT32.tiny else "rescale it"
+        raise DataError(
+            f"the target's values lie around {float(np.median(target)):.9g} with a standard"
+            f" deviation of {spread:.3g}: float32 cannot distinguish them, {fix}"
+        )
+    return narrow

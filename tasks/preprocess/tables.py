@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.values import LARGEST
@@ -13,7 +14,6 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.preprocess.encoding import (
-    Transformer,
     known_dates,
     places,
     present,
@@ -30,8 +30,8 @@ BLOCK = 1000
 """Rows that are scaled at once."""
 
 
-@dataclass(eq=False)
-class TableEncoder(Transformer):
+@dataclass(eq=False, repr=False)
+class TableEncoder(TransformerMixin, BaseEstimator):
     """Encoder of mixed columns as dense float32 features, in the order of the columns.
 
     A number is itself, a boolean 0 or 1; a missing number is the median of the training rows, 0
@@ -73,17 +73,13 @@ class TableEncoder(Transformer):
         del y
         self.dates_ = known_dates(frame)
         every = [column for _, column in spread_dates(frame, self.dates_).items()]
-        self.categories_ = [present(c) if _is_nominal(c) else None for c in every]
+        self.categories_ = [present(c) if columns.is_named(c) else None for c in every]
         has_code = [self._has_code(kept) for kept in self.categories_]
         widths = [1 if kept is None else min(len(kept), WIDEST) for kept in self.categories_]
         kinds = np.repeat(np.multiply(has_code, INDICATOR), widths)
         self.kinds_ = np.append(kinds, [CODE] * sum(has_code)).astype(np.int8)
-        self.medians_ = [0.0] * len(every)
-        for place, column in enumerate(every):
-            if not _is_nominal(column):
-                seen = reals(column)
-                seen = seen[~np.isnan(seen)]
-                self.medians_[place] = float(np.median(seen)) if len(seen) else 0.0
+        medians = (0.0 if columns.is_named(c) else pd.Series(reals(c)).median() for c in every)
+        self.medians_ = [0.0 if np.isnan(median) else float(median) for median in medians]
         self.center_ = self.spread_ = np.empty(0)
         if self.scale == "standard":
             features = self._encoded(frame)
@@ -148,7 +144,3 @@ def refuse_text(dataset: Dataset) -> None:
         if columns.is_text(column):
             raise DataError(f"column {name!r} holds free text: a table takes numbers and nominal"
                             " values, drop or encode it")  # fmt: skip
-
-
-def _is_nominal(column: pd.Series) -> bool:
-    return columns.is_nominal(column) or columns.is_text(column)

@@ -6,11 +6,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.encoding import (
     EVERY,
-    Transformer,
     declared,
     known_dates,
     places,
@@ -21,8 +21,8 @@ from leaseboard.tasks.preprocess.encoding import (
 Rows = NDArray[Any] | slice
 
 
-@dataclass(eq=False)
-class UnitRangeEncoder(Transformer):
+@dataclass(eq=False, repr=False)
+class UnitRangeEncoder(TransformerMixin, BaseEstimator):
     """Encoder of each column as one float32 feature, within [0, 1] on the training rows.
 
     A date is the columns of `spread_dates`. A nominal value is the number of

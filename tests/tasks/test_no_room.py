@@ -4,12 +4,10 @@ import resource
 from contextlib import contextmanager
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms.events import ConfigurationAdmitted
 from leaseboard.algorithms.log_format import write_log
-from leaseboard.tasks.fetch import cache
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
@@ -38,7 +36,6 @@ WRITERS = {
     "events.jsonl.gz": lambda path: write_log(path, EVENTS),
     "results.parquet": lambda path: results.assemble(path.parent, rows()),
     "result.json": lambda path: results.write_atomically(path, NOISE.encode()),
-    "data.parquet": lambda path: cache.write(path.parent, pd.DataFrame({"x": [NOISE]})),
 }
 
 

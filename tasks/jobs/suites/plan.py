@@ -156,7 +156,7 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
                 environments.check_options(kind, {**suite.environment, **entry.environment})
     for j, entry in enumerate(suite.data):
         with _located(path, "data", j, "data"):
-            loading.check_here(entry.data)
+            loading.check(entry.data, here=True)
     _check_measures(suite, kinds, path)
     if suite.metric is not None:
         with _located(path, "metric"):

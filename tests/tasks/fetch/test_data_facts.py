@@ -200,9 +200,3 @@ def test_a_time_is_certain_by_blocks_of_rows_in_its_order(name):
     assert found["time_discordant"] > 0.02
     assert found["time_certain"] == certain
     assert "time_column" not in facts_of(pd.DataFrame({name: days, "b": days}), table()[1])
-
-
-def test_few_rows_say_nothing():
-    frame, y = table()
-
-    assert facts_of(frame[:30], y[:30]) == {}

@@ -1,26 +1,40 @@
-"""What must hold of any dataset, and how its task is found."""
+"""What must hold of any dataset: its task, target, sample, digest, and its copy for jobs."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from leaseboard.algorithms.errors import DataError, DataUnavailableError
-from leaseboard.tasks.fetch.dataset import MOST_CLASSES, RawTable, finish, infer_task
+from leaseboard import race
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.fetch.cached import FILE, cache_dataset, hold, load_mapped, receive
+from leaseboard.tasks.fetch.columns import refuse_unclear
+from leaseboard.tasks.fetch.dataset import (
+    MOST_CLASSES,
+    RawTable,
+    digest_of,
+    finish,
+    infer_task,
+    shares,
+)
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.fetch.references import Options
+from leaseboard.tasks.live.first_files import infer
+from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.models.table_files import read_rows
 
 Y = [0.5, 1.5, 2.5]
 
 
-def make(values, table: dict | None = None, **options: str):
+def make(values, declared=None, **options):
     frame = pd.DataFrame({"a": range(len(values)), "y": values})
-    reference = Reference("file", "x.csv", options)
-    return finish(RawTable(frame, "x", **(table or {})), reference, "file:x.csv")
+    return finish(RawTable(frame, "x", task=declared), Options(**options), "file:x.csv")
 
 
-def test_the_task_follows_the_kind_of_target():
+def test_the_task_follows_the_kind_of_target_unless_it_is_said():
     for values, task in (
         (["u", "v"], "classification"),
         ([True, False], "classification"),
@@ -31,108 +45,232 @@ def test_the_task_follows_the_kind_of_target():
         ([np.inf, 1.0], "regression"),
     ):
         assert infer_task(pd.Series(values)) == task
-
-
-def test_the_users_word_beats_the_sources_and_that_beats_the_rule():
-    assert make([1, 2, 3]).task == "classification"
-    assert make([1, 2, 3], {"task": "regression"}).task == "regression"
-    assert make([1, 2, 3], {"task": "regression"}, task="classification").task == "classification"
-
-
-def test_classes_are_the_sorted_values_that_occur():
-    declared = pd.Categorical(["b", "c", "b"], categories=["c", "b", "a"])
-
-    assert make([10, 9, 10]).target.cat.categories.tolist() == ["9", "10"]
-    assert make([1.0, 2.0, 1.0]).target.cat.categories.tolist() == ["1", "2"]
-    assert make(declared).target.cat.categories.tolist() == ["c", "b"]
+    assert make([1, 2, 3], "regression").task == "regression"
+    assert make([1, 2, 3], "regression", task="classification").task == "classification"
 
 
 def test_targets_are_made_by_the_task_a_threshold_and_a_name():
-    digits = make(pd.Categorical(["3", "10", "3"]), task="regression")
-    classes = make(Y, threshold="1.5")
+    declared = pd.Categorical(["b", "c", "b"], categories=["c", "b", "a"])
+    assert make([10, 9, 10]).target.cat.categories.tolist() == ["9", "10"]
+    assert make([1.0, 2.0, 1.0]).target.cat.categories.tolist() == ["1", "2"]
+    assert make(declared).target.cat.categories.tolist() == ["c", "b"]
+    assert make(pd.Categorical(["3", "10"]), task="regression").target.tolist() == [3.0, 10.0]
+    assert make(Y, threshold=1.5).target.tolist() == ["<1.5", ">=1.5", ">=1.5"]
     other = make(["u", "v", "u"], target="a", task="regression")
-
-    assert digits.target.tolist() == [3.0, 10.0, 3.0]
-    assert (classes.task, classes.target.tolist()) == (
-        "classification",
-        ["<1.5", ">=1.5", ">=1.5"],
-    )
-    assert other.features["y"].tolist() == ["u", "v", "u"]
-    assert other.target.name == "a"
+    assert (other.target.name, other.features["y"].tolist()) == ("a", ["u", "v", "u"])
+    dropped = make([0.5, None, 1.5, 2.5], missing_target="drop")
+    assert (dropped.target.tolist(), dropped.features["a"].tolist()) == (Y, [0, 2, 3])
 
 
-def test_what_cannot_be_learned_is_one_clear_line():
-    for values, options, message in (
-        (Y, {"target": "z"}, "unknown target column 'z'"),
-        (Y, {"threshold": "9"}, "target 'y' is constant at threshold 9 .always <9."),
-        (
-            [1, 1, 1],
-            {},
-            "target 'y' is constant .always 1.: there is nothing to learn; .*`leaseboard learn`",
-        ),
-        (["u", "u"], {}, "target 'y' is constant"),
-        ([0.5, None], {}, r"target 'y' is missing \(NaN\) in 1 of 2 rows"),
-        (["u", None], {}, r"target 'y' is missing \(NaN\) in 1 of 2 rows"),
-        ([0.5, np.inf], {}, "target 'y' has values that are not finite in 32 bits"),
-        (["u", "v"], {"task": "regression"}, "target 'y' is not numeric, as a regression's"),
-        (["u", "v"], {"threshold": "1"}, "'y' is not numeric, as one with .* and no threshold"),
+@pytest.mark.parametrize(
+    ("values", "options", "named"),
+    [
+        (Y, {"target": "z"}, "'z'"),
+        (Y, {"threshold": "9"}, "'y' is constant at threshold 9 .always <9."),
+        ([1, 1, 1], {}, "'y' is constant .always 1.: .*`leaseboard learn`"),
+        ([0.5, None], {}, r"'y' is missing \(NaN\) in 1 of 2 rows: .*missing_target=drop"),
+        (["u", None], {}, r"'y' is missing \(NaN\) in 1 of 2 rows"),
+        ([0.5, None], {"missing_target": "drop"}, "1 row: at least two"),
+        ([0.5, np.inf], {}, "'y' has values that are not finite in 32 bits"),
+        (["u", "v"], {"task": "regression"}, "'y' is not numeric, as a regression's"),
+        (["u", "v"], {"threshold": "1"}, "'y' is not numeric, as one with"),
+        (pd.to_datetime(["2024-01-01", "2024-01-02"]), {}, "'y' holds dates"),
         (Y, {"rows": "1"}, "1 row: at least two are needed"),
+        (Y, {"rows": "4"}, "rows=4 of 3 rows: ask for at most 3"),
+        (Y, {"first_rows": "4"}, "first_rows=4 of 3 rows"),
+        (["u", "v", "w"], {"rows": "2"}, "rows=2 of 3 classes"),
+        ([f"${i}.50" for i in range(MOST_CLASSES + 1)], {}, "'y' has .* such as '.0.50'"),
+        ([f"1,{i:03} %" for i in range(MOST_CLASSES + 1)], {}, "'y' has .* written like numbers"),
+    ],
+)
+def test_what_cannot_be_learned_is_one_clear_line(values, options, named):
+    with pytest.raises(DataError, match=named) as caught:
+        make(values, **options)
+    assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(1, 500), min_size=2, max_size=12), st.data())
+def test_each_class_gets_its_share_and_at_least_a_row(counts, data):
+    counts = np.array(counts)
+    rows = data.draw(st.integers(len(counts), int(counts.sum())))
+    given_to = shares(counts, rows)
+
+    assert given_to.sum() == rows
+    assert (given_to >= 1).all()
+    assert (given_to <= counts).all()
+    fair = counts * rows / counts.sum()
+    large = fair >= len(counts)  # whose share pays at most the single rows of the others
+    assert (np.abs(given_to - fair)[large] <= len(counts)).all()
+
+
+def test_a_sample_has_every_class_in_the_order_of_the_source():
+    classes = ["u"] * 300 + ["v"] * 99 + ["w"]
+    data = make(classes, rows=40)
+
+    assert data.target.value_counts().to_dict() == {"u": 30, "v": 9, "w": 1}
+    assert data.features["a"].is_monotonic_increasing
+    assert data.features["a"].iloc[:30].max() > 100  # no first rows
+    assert data.features.index.tolist() == data.target.index.tolist() == list(range(40))
+    assert make(classes, first_rows=301).features["a"].tolist() == list(range(301))
+    assert make(classes, rows=40).digest == data.digest != make(classes, rows=41).digest
+    assert make(classes, rows=400).digest == make(classes).digest
+    assert make([*range(25)] * 4, rows=10).task == "regression"  # that of the whole table
+    line = make(np.arange(1000) / 7, rows=200)
+    assert line.target.tolist() == (line.features["a"] / 7).tolist()
+    assert 400 < line.features["a"].median() < 600
+
+
+COLUMNS = {
+    "number": st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))),
+    "word": st.sampled_from(["u", "v", None]),
+    "flag": st.booleans(),
+}
+
+
+@st.composite
+def frames(draw) -> pd.DataFrame:
+    kinds = {"word": pd.CategoricalDtype(["u", "v"])}
+    names = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=3, unique=True))
+    rows = draw(st.integers(2, 4))
+    return pd.DataFrame({
+        name: pd.Series(draw(st.lists(COLUMNS[name], min_size=rows, max_size=rows)),
+                        dtype=kinds.get(name))
+        for name in names
+    })  # fmt: skip
+
+
+def digest(frame: pd.DataFrame, target=(1.5, 2.5), task: str = "regression") -> str:
+    return digest_of(frame, pd.Series(target, name="y"), task)
+
+
+def test_the_digest_is_pinned():
+    frame = pd.DataFrame({
+        "n": [1.5, np.nan], "i": [1, 2], "b": [True, False],
+        "c": pd.Categorical(["u", None], categories=["v", "u"]),
+        "t": pd.Series(["long", None], dtype=object),
+    })  # fmt: skip
+
+    assert digest(frame) == "b196d1cf83423047cb8f5781cf12538c"
+
+
+@given(one=frames(), two=frames())
+def test_digests_are_equal_if_and_only_if_the_content_is(one, two):
+    same = list(one) == list(two) and one.equals(two)
+
+    assert (digest(one) == digest(two)) == same
+    assume("number" in one)
+    whole = one.assign(number=one["number"].round())
+    assert digest(whole.astype({"number": "float32"})) == digest(whole)
+
+
+def test_what_changes_a_digest():
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    changed = [
+        frame[["b", "a"]],
+        frame.rename(columns={"a": "c"}),
+        frame.iloc[::-1],
+        frame.assign(a=["1", "2"]).astype({"a": "category"}),
+        frame.assign(a=pd.Categorical(["1", "2"], categories=["2", "1"])),
+        frame.assign(a=[True, False]),
+        frame.assign(a=[2**60, 2**60 + 1]),
+        frame.assign(a=[2**60, 2**60]),
+        frame.assign(a=np.array([2**63, 2**63 + 1], np.uint64)),
+        frame.assign(a=np.array([-(2**63), 1 - 2**63])),
+    ]
+    digests = [digest(frame), *map(digest, changed), digest(frame, (1.5, 2.0)),
+               digest(frame, task="classification")]  # fmt: skip
+
+    assert len(set(digests)) == len(digests)
+    assert digest(frame) == digest(frame.astype("int8")) == digest(frame * -1.0 * -1)
+
+
+def rows_of_all_kinds():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame({
+        "whole": np.arange(60, dtype="int8"),
+        "real": rng.normal(size=60).astype("float32"),
+        "gap": pd.Series(rng.normal(size=60)).where(np.arange(60) > 9),
+        "kind": pd.Categorical(rng.choice(["b", "a"], 60), categories=["c", "b", "a"]),
+        "word": rng.choice(["u v", "ü"], 60),
+        "text": ["long " * 60 + str(i) if i % 7 else None for i in range(60)],
+        "day": pd.date_range("2024-03-30T09:00", periods=60).where(np.arange(60) > 3),
+        "flag": np.arange(60) % 3 == 0,
+        "y": rng.choice(["yes", "no"], 60),
+    })  # fmt: skip
+
+
+def test_every_job_maps_the_same_data_and_cannot_change_them(tmp_path):
+    kept = hold(rows_of_all_kinds(), "all", tmp_path)
+    data, strided = kept.open(), pd.DataFrame(np.arange(12.0).reshape(4, 3), columns=list("abc"))
+    receive((kept.folder / FILE).read_bytes(), tmp_path / "elsewhere" / "deep")
+
+    again = cache_dataset(data, tmp_path)
+    for other in (again.open(), load_mapped(tmp_path / "elsewhere" / "deep")):
+        pd.testing.assert_frame_equal(data.features, other.features)
+        pd.testing.assert_series_equal(data.target, other.target)
+        assert digest_of(other.features, other.target, other.task) == data.digest
+    assert (data.reference, kept.rows, kept.features) == ("held:all", 60, 8)
+    for each in (data, hold(strided, "s", tmp_path).open()):
+        for name in each.features.select_dtypes("number"):
+            values = each.features[name].array._ndarray  # to_numpy is read-only anyway
+            with pytest.raises(ValueError, match="read-only"):
+                values[0] = 1
+    with pytest.raises(DataError, match="'1' occurs twice"):
+        hold(pd.DataFrame({1: [1, 2, 3], "1": [4, 5, 6], "y": Y}), "t", tmp_path)
+    with pytest.raises(DataError, match="holds a list"):
+        hold(pd.DataFrame({"x": [[1], [2], [3]], "y": Y}), "t", tmp_path)
+
+
+N = 60
+
+
+def with_texts(**wrong):
+    """Return a table with texts at places of columns."""
+    frame = pd.DataFrame({
+        "price": np.arange(N) / 4,
+        "day": pd.date_range("2024-01-01", periods=N).strftime("%Y-%m-%d"),
+        "kind": ["a", "b", "c"] * (N // 3),
+        "sold": np.arange(N) % 7 + 0.5,
+    }).astype(object)  # fmt: skip
+    for name, places in wrong.items():
+        for row, text in places.items():
+            frame.loc[row, name] = text
+    return frame
+
+
+def ways(path):
+    """Return each way in which a table of a file comes."""
+    frame = read_rows(path)
+    return {
+        "learn": lambda: StreamModel.for_table(frame, target="sold").learn_table(frame),
+        "suites and race": lambda: load(f"file:{path}?target=sold"),
+        "race of a frame": lambda: race("vanilla", pd.read_csv(path), target="sold"),
+        "live": lambda: infer(frame, target="sold"),
+    }
+
+
+def test_few_texts_among_numbers_or_dates_are_refused_everywhere_with_one_message(tmp_path):
+    for wrong, said in (
+        ({"price": {3: "n/k", 8: "tba"}}, "column 'price' holds numbers in 58 rows, and texts"),
+        ({"day": {0: "someday"}}, "column 'day' holds dates in 59 rows, and texts in 1:"),
+        ({"sold": {9: "closed"}}, "column 'sold' holds numbers in 59 rows"),
     ):
-        with pytest.raises(DataError, match=message) as caught:
-            make(values, **options)
-        assert str(caught.value).startswith("file:x.csv: ")
-        assert "\n" not in str(caught.value)
+        with_texts(**wrong).to_csv(tmp_path / "table.csv", index=False)
+        for way in ways(tmp_path / "table.csv").values():
+            with pytest.raises(DataError) as found:
+                way()
+            assert str(found.value).startswith(said)
+            assert "\n" not in str(found.value)
 
 
-def test_duplicate_column_names_are_refused():
-    frame = pd.DataFrame([[1, 2, 3], [4, 5, 6]], columns=["a", "a", "y"])
-
-    with pytest.raises(DataError, match="column name 'a' occurs twice"):
-        finish(RawTable(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
-
-
-def test_scikit_learns_own_datasets():
-    for name, shape, task in (
-        ("diabetes", (442, 10), "regression"),
-        ("digits", (1797, 64), "classification"),
-        ("breast_cancer", (569, 30), "classification"),
-        ("iris", (150, 4), "classification"),
-        ("wine", (178, 13), "classification"),
-    ):
-        data = load(f"sklearn:{name}")
-
-        assert (data.features.shape, data.task, data.name) == (shape, task, name)
-
-
-def test_scikit_learns_classes_have_names():
-    assert load("sklearn:iris").target.cat.categories.tolist()[0] == "setosa"
-
-
-def test_scikit_learn_downloads_nothing(monkeypatch, tmp_path):
-    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    with pytest.raises(DataUnavailableError, match=r"fetch_california_housing\(\) once"):
-        load("sklearn:california_housing")
-
-
-def test_rows_without_a_target_go_if_that_is_asked_for():
-    with pytest.raises(
-        DataError, match=r"in 1 of 4 rows: drop those rows by .* file.csv.missing_target=drop"
-    ):
-        make([0.5, None, 1.5, 2.5])
-    data = make([0.5, None, 1.5, 2.5], missing_target="drop")
-
-    assert data.target.tolist() == Y
-    assert data.features["a"].tolist() == [0, 2, 3]
-    with pytest.raises(DataError, match="1 row: at least two"):
-        make([0.5, None], missing_target="drop")
-
-
-def test_a_target_of_numbers_as_people_write_them_is_refused():
-    for form in ("${:.2f}", "{:.2f} €", "{:.1f} %", "1,{:06.2f}", "EUR {:.2f}"):
-        texts = [form.format(10 + i / 4) for i in range(MOST_CLASSES + 1)]
-        column = pd.Series(texts, name="revenue")
-
-        with pytest.raises(DataError, match=r"'revenue' has .* written like numbers, such as"):
-            infer_task(column)
-        assert infer_task(column[:MOST_CLASSES]) == "classification"
-        assert infer_task(pd.concat([column, pd.Series(["none"])])) == "classification"
+def test_more_texts_and_declared_categories_are_categories(tmp_path):
+    with_texts(price=dict.fromkeys(range(0, N, 5), "n/k")).to_csv(tmp_path / "t.csv", index=False)
+    found = ways(tmp_path / "t.csv")
+    found["live"]()
+    assert isinstance(found["suites and race"]().features["price"].dtype, pd.CategoricalDtype)
+    column = pd.Series([*map(str, range(90)), *["x"] * 10], name="x")
+    with pytest.raises(DataError, match="texts in 10: 'x' in row 91"):
+        refuse_unclear(column)
+    refuse_unclear(pd.concat([column, pd.Series(["x"])], ignore_index=True))
+    refuse_unclear(column.astype("category"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.synthetic import BLOCK, GENERATORS, friedman_value, mv_value
 from tests.simulation import SEVEN_GAUSSIANS
@@ -54,12 +53,6 @@ def test_the_seed_makes_the_set(name):
     assert first.digest == again.digest != other.digest
 
 
-def test_blocks_differ():
-    x = inputs(load(f"synthetic:fried?rows={2 * BLOCK}"))
-
-    assert not np.array_equal(x[:BLOCK], x[BLOCK:])
-
-
 def test_the_noise_can_be_set():
     data = load("synthetic:fried?rows=1000&noise=0")
     assert np.abs(data.target - friedman_value(inputs(data))).max() < 1e-3
@@ -90,18 +83,6 @@ def test_learners_of_different_capacity_are_well_apart_on_separated():
 
     assert linear + 0.05 < bent < 1 - 0.1 / 2
     assert 0.4 < y.mean() < 0.6
-
-
-def test_options_out_of_range_are_one_clear_line():
-    for options, message in (
-        ("classes=1", "classes=1 .*: must be from 2 to 100"),
-        ("flip=-0.1", "flip=-0.1 of .*: must not be negative"),
-        ("flip=1.5", "flip=1.5 .*: must be a share, from 0 to 1"),
-        ("features=5", "features=5 .*: must be at least 6"),
-        ("features=0", "features=0 of .*: must be a whole number, at least 1"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            load(f"synthetic:separated?{options}")
 
 
 def same_marginals(made, real, within: float) -> None:
@@ -162,13 +143,6 @@ def test_seven_gaussians_have_the_means_and_spreads_of_er_ucb():
 
     assert feedback.mean().tolist() == pytest.approx(SEVEN_GAUSSIANS.means, abs=0.002)
     assert feedback.std().tolist() == pytest.approx(SEVEN_GAUSSIANS.sds, rel=0.03)
-
-
-def test_feedbacks_that_are_rounded_are_the_same_on_every_machine():
-    exact = load("synthetic:seven-gaussians?rows=50").features
-    rounded = load("synthetic:seven-gaussians?rows=50&decimals=6").features
-
-    assert (rounded == exact.round(6)).all(axis=None)
 
 
 def test_rising_arms_are_their_formulas():

@@ -1,8 +1,3 @@
-import resource
-
-import psutil
-import pytest
-
 from leaseboard.tasks.machine import disk
 
 
@@ -33,22 +28,3 @@ def test_sizes_are_for_people():
     assert [disk.shown(n) for n in (0, 1023, 1536, 3 << 30, 5 << 40)] == [
         "0 B", "1023 B", "1.5 kB", "3.0 GB", "5.0 TB",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("most", "free"), [("max", None), (str(10**9 + 5000), 12000), ("5", 0)])
-def test_free_memory_is_within_the_limit_of_a_container(most, free, tmp_path, monkeypatch):
-    (tmp_path / "memory.max").write_text(most)
-    (tmp_path / "memory.current").write_text(str(10**9))
-    (tmp_path / "memory.stat").write_text("anon 90\ninactive_file 7000\nactive_file 80\n")
-    monkeypatch.setattr(disk, "_GROUP", tmp_path)
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"available": 10**9}))
-
-    assert disk.free_memory() == (10**9 if free is None else free)
-
-
-def test_free_memory_is_within_the_limit_of_the_process(monkeypatch):
-    taken = psutil.Process().memory_info().vms
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (taken + 10**6, resource.RLIM_INFINITY))
-
-    assert disk.free_memory() < 10**6 + 10**8

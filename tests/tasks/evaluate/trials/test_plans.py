@@ -3,14 +3,14 @@ import pandas as pd
 
 from leaseboard.tasks.evaluate.trials.plans import cross_validation, dealt, holdout
 from leaseboard.tasks.fetch.dataset import RawTable, finish
-from leaseboard.tasks.fetch.references import parse
+from leaseboard.tasks.fetch.references import Options
 
 
 def dataset(n_rows=200, **columns):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=n_rows), "b": rng.normal(size=n_rows), **columns})
     frame["y"] = np.where(frame["a"] > 0.5, "yes", "no")
-    return finish(RawTable(frame, "toy"), parse("file:toy.csv"), "file:toy.csv")
+    return finish(RawTable(frame, "toy"), Options(), "file:toy.csv")
 
 
 def test_holdout_divides_64_16_20_by_the_seed():

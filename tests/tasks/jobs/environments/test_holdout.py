@@ -10,16 +10,14 @@ from scipy import sparse
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import DataError, SettingError, UsageError
 from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
-from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.fetch.references import Options as DataOptions
 from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout, make
 from leaseboard.tasks.jobs.job import Job
 
 
 def dataset(target="y", **columns):
-    return finish(
-        RawTable(pd.DataFrame(columns), "t", target), Reference("file", "t.csv", {}), "file:t"
-    )
+    return finish(RawTable(pd.DataFrame(columns), "t", target), DataOptions(), "file:t")
 
 
 RAW = {"scale": False, "clip": 0}
