@@ -133,7 +133,7 @@ async def ask(port: int, rate: float, seconds: float, measured: LoadTest) -> Non
         measured.seconds.append(time.perf_counter() - due)
         measured.statuses[status] += 1
         if status == 200:
-            measured.versions.add(reported["snapshot"]["version"])
+            measured.versions.add(reported["snapshot"]["digest"])
             measured.ids.add(reported["ids"][0])
         free.put_nowait((reader, writer))
 

@@ -8,6 +8,7 @@ after it. So an update that was killed anywhere is completed by the next one.
 import os
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -136,6 +137,8 @@ def locked_update(
                     f"internal error: {type(error).__name__} in {Path(place.filename).name}, line"
                     f" {place.lineno}: the output of the update says more"
                 )
+            with suppress(LeaseboardError):  # the state may be what has failed
+                state.fail_update(now.isoformat(timespec="seconds"))
             notify_failure(
                 settings, state, now, what,
                 page=_page(settings, home, tracking_uri), command=status_command(settings, file),

@@ -28,7 +28,7 @@ from leaseboard.tasks.machine import paths
 if TYPE_CHECKING:
     from socket import socket
 
-    from uvicorn import Server
+    import uvicorn
 
     from leaseboard.tasks.live.settings import LiveSettings
     from leaseboard.tasks.live.update import LiveModel
@@ -211,33 +211,30 @@ def serve(
     import uvicorn
 
     from leaseboard.tasks.live.update import state_of
-    from leaseboard.tasks.serve.admission import TOKEN, Admission, check_place
-    from leaseboard.tasks.serve.app import application
+    from leaseboard.tasks.serve.app import TOKEN, Server, application, check_place
     from leaseboard.tasks.serve.champion import Follower
-    from leaseboard.tasks.serve.service import PredictionService
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
     settings, home, _ = _opened(_located(file, tracking_uri), run_dir, None)
     uri = paths.tracking_uri(tracking_uri)
-    follower = Follower(uri, settings, lambda text: say(text, err=True))
     state = state_of(settings, home, STATE_PATIENCE)
+    follower = Follower(uri, settings, state, lambda text: say(text, err=True))
     with _listening(host, port) as listener:
         follower.start()
-        service = PredictionService(settings.data, follower, state, lambda: datetime.now(UTC))
-        app = application(service, Admission(token))
+        server = Server(settings.data, follower, state, token, lambda: datetime.now(UTC))
         config = uvicorn.Config(
-            app, http="h11", ws="none", log_level="warning", access_log=False,
+            application(server), http="h11", ws="none", log_level="warning", access_log=False,
             proxy_headers=False, server_header=False, limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=STOPPING,
         )  # fmt: skip
-        server = uvicorn.Server(config)
+        running = uvicorn.Server(config)
         name = f"[{host}]" if ":" in host else host
         sys.setswitchinterval(0.001)  # who answers waits less for who takes up a champion
-        with _stopped_politely(server):
+        with _stopped_politely(running):
             place = f"http://{name}:{listener.getsockname()[1]}"
             say(f"serving {settings.name} on {place}; stop with Ctrl-C", err=True)
-            server.run(sockets=[listener])
+            running.run(sockets=[listener])
 
 
 @contextmanager
@@ -259,7 +256,7 @@ def _listening(host: str, port: int) -> Iterator[socket]:
 
 
 @contextmanager
-def _stopped_politely(server: Server) -> Iterator[None]:
+def _stopped_politely(server: uvicorn.Server) -> Iterator[None]:
     """Exit without an error after a signal: uvicorn raises it again when all is answered.
 
     Before uvicorn listens for signals itself, ours have it end at once.

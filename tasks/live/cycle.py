@@ -350,7 +350,6 @@ def promote(update: ModelUpdate, work: Work) -> None:
 def publish(update: ModelUpdate, uri: str, flow_run: str = "") -> None:
     """Publish each role as a version, and a run of the days, in the MLflow store at `uri`."""
     publication.publish(uri, update, update.now, flow_run=flow_run)
-    publication.log_days(uri, update, update.now, flow_run=flow_run)
 
 
 def notify(update: ModelUpdate) -> list[Receipt]:

@@ -113,6 +113,11 @@ class LifecycleState:
     announced: int = 0
     by_hand: tuple[str, int, str] | None = None
 
+    @property
+    def kinds(self) -> Mapping[str, ValueKind]:
+        """The kinds of the features that candidates have learned."""
+        return {} if self.made_for is None else self.made_for.columns
+
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Read what `dump` wrote, see `leaseboard.tasks.store.live_model.State.lifecycle`."""

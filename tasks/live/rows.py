@@ -246,12 +246,21 @@ def sort_rows(
     return found
 
 
-def features_of(contract: Contract, data: DataSettings) -> tuple[Column, ...]:
-    """Return the columns that a candidate predicts from; none of them is undecided."""
-    return tuple(
-        Column(name=name, kind="text" if rule.kind == "category" else rule.kind)
+def features_of(
+    contract: Contract, data: DataSettings, kinds: Mapping[str, ValueKind]
+) -> tuple[Column, ...]:
+    """Return the columns that a candidate predicts from; none of them is undecided.
+
+    - `kinds`: those that candidates have learned, in the place of the contract's.
+    """
+    found = {
+        name: kinds.get(name, rule.kind)
         for name, rule in contract.columns.items()
         if name not in (data.target, data.id) and rule.kind != UNDECIDED
+    }
+    return tuple(
+        Column(name=name, kind="text" if kind == "category" else kind)
+        for name, kind in found.items()
     )
 
 

@@ -1,6 +1,5 @@
 """A version of a live model: what it has learned at a moment, and the columns of its contract."""
 
-import threading
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,10 +13,10 @@ from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableMod
 
 
 class Snapshot(TableModel):
-    """A live model that learns no more, as MLflow's registry has it.
+    """A live model that learns no more, as MLflow's registry and the server have it.
 
     - `columns`: the features of the contract.
-    - `model`: what it has learned.
+    - `model`: what it has learned; it is for one thread at a time.
     """
 
     kind = "snapshot"
@@ -29,7 +28,6 @@ class Snapshot(TableModel):
         self.read = row_reader(self.columns)
         model.forget_pending()
         model.dates = tuple(each.name for each in self.columns if each.kind == "date")
-        self._lock = threading.Lock()  # a server predicts from many threads, no model can
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """See `TableModel.predict`."""
@@ -43,8 +41,7 @@ class Snapshot(TableModel):
         self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
     ) -> list[Prediction]:
         """See `TableModel.predict_rows`; nothing is remembered."""
-        with self._lock:
-            return self.model.predict_rows(rows, level)
+        return self.model.predict_rows(rows, level)
 
     def state(self) -> dict[str, Any]:
         """See `TableModel.state`."""

@@ -1,142 +1,310 @@
 """The server's paths: MLflow's scoring protocol, labels, health, metrics."""
 
 import asyncio
-import json
+import hmac
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from datetime import datetime
+from functools import partial
+from ipaddress import ip_address
+from typing import Annotated, Any
 
-from starlette.applications import Starlette
-from starlette.background import BackgroundTask
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.routing import Route
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi.exceptions import HTTPException
+from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 
-from leaseboard.algorithms.errors import LeaseboardError, short
+from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
+from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.rows import to_json
+from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.machine.environment import installed
+from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.models.model import LEVEL
 from leaseboard.tasks.serve import invocations
-from leaseboard.tasks.serve.admission import Admission, RefusedError
-from leaseboard.tasks.serve.service import PredictionService
+from leaseboard.tasks.serve.champion import Champion, Follower
+from leaseboard.tasks.serve.desk import Desk
+from leaseboard.tasks.serve.invocations import CSV, JSON, MOST_ROWS, refusal
+from leaseboard.tasks.store.live_model import State
 
+TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)
+"""The variable of the environment that holds the token."""
 MOST_BYTES = 2_000_000
-"""Of a request's body."""
+"""Of a request."""
+LOOPBACK = ("127.0.0.1", "localhost", "[")
+"""Hosts without their ports; of an address of IPv6 the bracket is left, which no name has."""
+_BEARER = HTTPBearer(auto_error=False)
 
-Answer = tuple[int, Any]
-"""The status and the body; one that is bytes is a text."""
-Handler = Callable[[Request], Awaitable[Answer]]
-
-
-class Paths:
-    """Answers of the server by method and path."""
-
-    def __init__(self, service: PredictionService, admission: Admission) -> None:
-        self._service, self._admission = service, admission
-        self.handlers: dict[tuple[str, str], Handler] = {
-            ("POST", "/invocations"): self._invoke, ("POST", "/labels"): self._labels,
-            ("GET", "/ping"): self._health, ("GET", "/health"): self._health,
-            ("GET", "/version"): self._version, ("GET", "/metrics"): self._metrics,
-        }  # fmt: skip
-
-    async def _invoke(self, request: Request) -> Answer:
-        """Predict rows."""
-        kind, body = await _body(request, (invocations.JSON, invocations.CSV))
-        rows, params = invocations.read(body, kind, self._service.follower.rules.columns)
-        return 200, invocations.answer(params, await self._service.predict(rows, params.level))
-
-    async def _version(self, _: Request) -> Answer:
-        """Return the version of MLflow."""
-        return 200, f"{installed('mlflow')}".encode()
-
-    async def _labels(self, request: Request) -> Answer:
-        """Store labels until the next update joins them by id."""
-        _, body = await _body(request, (invocations.JSON,))
-        return 202, await self._service.labels(body)
-
-    async def _health(self, request: Request) -> Answer:
-        """Return whether there is a champion, and which."""
-        trusted = self._admission.trusts(dict(request.scope["headers"]))
-        return await self._service.health(trusted=trusted)
-
-    async def _metrics(self, _: Request) -> Answer:
-        """Return the metrics, for Prometheus."""
-        return 200, await asyncio.to_thread(self._service.metrics)
+Given = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
 
 
-def application(service: PredictionService, admission: Admission) -> Starlette:
+class Server:
+    """What the paths of one live model's server share.
+
+    - `token`: what requests must have but those for health; empty: none, on loopback only.
+    - `clock`: says what time it is, in UTC.
+    """
+
+    def __init__(
+        self,
+        data: DataSettings,
+        follower: Follower,
+        state: State,
+        token: str,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.data, self.follower, self.state, self.clock = data, follower, state, clock
+        self.token, self.desk = token.encode(), Desk(state, clock, follower.report)
+        self.registry = CollectorRegistry()
+        gauge = partial(Gauge, registry=self.registry)
+        self.seconds = Histogram(
+            "leaseboard_request_seconds", "How long requests took.", ["path", "status"],
+            registry=self.registry,
+        )  # fmt: skip
+        self.predictions = Counter(
+            "leaseboard_predictions", "Rows that were predicted.", registry=self.registry
+        )
+        self.failing = gauge("leaseboard_fault", "1 while /ping has a fault.")
+        self.incidents = gauge("leaseboard_open_incidents", "Incidents that are open.")
+        self.updates = gauge(
+            "leaseboard_last_update_timestamp_seconds", "When an update ended last.", ["outcome"]
+        )
+
+    @property
+    def champion(self) -> Champion:
+        """The champion; a refusal if there is none yet."""
+        if self.follower.champion is None:
+            raise refusal(503, "no champion yet: run `leaseboard live update`")
+        return self.follower.champion
+
+    @property
+    def fault(self) -> str:
+        """The present fault; empty without a fault."""
+        return "; ".join(filter(None, (self.follower.fault, self.desk.fault)))
+
+    def trusts(self, given: HTTPAuthorizationCredentials | None) -> bool:
+        """Return whether a request has the token, if there is one."""
+        # The time that this takes says nothing about the token.
+        sent = "" if given is None else given.credentials
+        return not self.token or hmac.compare_digest(sent.encode(), self.token)
+
+    def metrics(self) -> bytes:
+        """Return the metrics; what the state does not say stays as it was."""
+        try:
+            lifecycle = LifecycleState.read(self.state.lifecycle())
+            self.incidents.set(sum(each.is_open for each in lifecycle.cases))
+            for outcome, at in self.state.last_updates().items():
+                self.updates.labels(outcome).set(datetime.fromisoformat(at).timestamp())
+            self.desk.recovers()
+        except LeaseboardError as error:
+            self.desk.note(error)
+        self.failing.set(bool(self.fault))
+        return generate_latest(self.registry)
+
+
+def _server(request: Request) -> Server:
+    found: Server = request.app.state.server
+    return found
+
+
+Here = Annotated[Server, Depends(_server)]
+
+
+def _check_token(server: Here, given: Given) -> None:
+    if not server.trusts(given):
+        said = "no token, or a wrong one: send the header Authorization: Bearer and what the"
+        raise HTTPException(401, f"{said} server has in {TOKEN}", {"WWW-Authenticate": "Bearer"})
+
+
+public, trusted = APIRouter(), APIRouter(dependencies=[Depends(_check_token)])
+
+
+@trusted.post("/invocations", openapi_extra=invocations.documented(invocations.ROWS, CSV))
+async def invoke(request: Request, server: Here) -> dict[str, Any]:
+    """Predict rows; each prediction is in the state before it is returned."""
+    champion, rules = server.champion, server.follower.rules
+    rows, params = invocations.read(*await _body(request, JSON, CSV), rules.columns)
+    level = _level(champion, params.level)
+    _refuse_broken(rules.row_fault, rows)
+    ids = _ids([rules.identity(row) or str(uuid.uuid4()) for row in rows])
+    try:
+        values = [champion.snapshot.read(row) for row in rows]
+        found = await server.desk.ask(champion, ids, values, level)
+    except DataError as error:
+        raise refusal(400, str(error)) from error
+    server.predictions.inc(len(rows))
+    answer = invocations.answer(params, found, ids, level) | {"snapshot": champion.describe()}
+    unknown = [rules.unknown(row) for row in rows]
+    return answer | ({"unknown_categories": unknown} if any(unknown) else {})
+
+
+@trusted.post("/labels", status_code=202, openapi_extra=invocations.documented(invocations.LABELS))
+async def labels(request: Request, server: Here) -> dict[str, Any]:
+    """Store labels until the next update joins them by id."""
+    rules, data, at = server.follower.rules, server.data, server.clock()
+    posted = invocations.parsed(invocations.LABELS, (await _body(request, JSON))[1])
+    if data.id is None:
+        said = "the live model has no id that labels could name: name a column in its file"
+        raise refusal(400, said)
+    rows = [{data.id: each.id, data.target: each.label} for each in posted]
+    _refuse_broken(rules.label_fault, rows)
+    ids = _ids([rules.identity(row) or "" for row in rows])
+    found = [
+        {"id": each, "at": at.isoformat(timespec="seconds"), "label": to_json(rules.label(row))}
+        for each, row in zip(ids, rows, strict=True)
+    ]
+    try:
+        await asyncio.to_thread(server.state.post, found)
+        reach("serve.after-labels")
+    except LeaseboardError as error:
+        server.desk.note(error)
+        raise
+    server.desk.note()
+    return {"posted": len(found)}
+
+
+@public.get("/ping")
+async def ping(server: Here, given: Given) -> JSONResponse:
+    """Return whether there is a champion, and which; with the token, also a fault."""
+    champion, found = server.follower.champion, {"status": "ok"}
+    if not await asyncio.to_thread(server.desk.recovers):
+        found["status"] = "the state cannot be written"
+    if champion is None:
+        found["status"] = "no champion yet"
+    status = 200 if found["status"] == "ok" else 503
+    more = {} if champion is None else {"snapshot": champion.describe()}
+    if server.trusts(given):  # it names places of this machine
+        found["fault"] = server.fault
+    return JSONResponse(found | more, status)
+
+
+@trusted.get("/version")
+async def version() -> PlainTextResponse:
+    """Return the version of MLflow."""
+    return PlainTextResponse(installed("mlflow"))
+
+
+@trusted.get("/metrics")
+async def metrics(server: Here) -> PlainTextResponse:
+    """Return the metrics, for Prometheus."""
+    return PlainTextResponse(await asyncio.to_thread(server.metrics))
+
+
+def application(server: Server) -> FastAPI:
     """Return the application that answers at the server's paths."""
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await asyncio.to_thread(service.stop)
+        await asyncio.to_thread(server.follower.stop)
+        await asyncio.to_thread(server.desk.stop)
 
-    async def refuse(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        return _response(error.status_code, {"error": error.detail})
+    app = FastAPI(
+        title=f"Live model {server.follower.name}", version=f"{installed('leaseboard')}",
+        lifespan=lifespan,
+    )  # fmt: skip
+    app.state.server = server
+    app.include_router(public)
+    app.include_router(trusted)
+    for kind, status in ((AnyHTTPException, 0), (ClientDisconnect, 400), (LeaseboardError, 503)):
+        app.add_exception_handler(kind, partial(_refused, status))
 
-    routes = [
-        Route(path, _route(service, admission, path, handler), methods=[method])
-        for (method, path), handler in Paths(service, admission).handlers.items()
-    ]
-    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: refuse})
-
-
-def _route(
-    service: PredictionService, admission: Admission, path: str, answer: Handler
-) -> Callable[[Request], Awaitable[Response]]:
-    """Return the function that answers at a path, and counts."""
-    meters = service.meters
-
-    async def answered(request: Request) -> Response:
+    @app.middleware("http")
+    async def measure(
+        request: Request, call_next: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
         began = time.perf_counter()
         try:
-            admission.check(path, dict(request.scope["headers"]))
-            found = _response(*await answer(request))
-        except RefusedError as refused:
-            meters.refusals.labels(refused.kind).inc()
-            found = _response(refused.status, {"error": str(refused), **refused.more})
-        except ClientDisconnect:
-            meters.refusals.labels("gone").inc()
-            found = _response(400, {"error": "the caller went away before the body was here"})
-        except LeaseboardError as error:
-            meters.errors.inc()
-            found = _response(503, {"error": " ".join(str(error).split())})
+            answer = await call_next(request)
         except Exception as error:  # noqa: BLE001  (no traceback is a caller's)
-            meters.errors.inc()
-            said = f"internal error: {type(error).__name__}: {short(str(error))}"
-            service.follower.report(said)
-            found = _response(500, {"error": "internal error: the server's output says more"})
-        meters.requests.labels(path, found.status_code).inc()
+            server.follower.report(f"internal error: {type(error).__name__}: {short(str(error))}")
+            said = "internal error: the server's output says more"
+            answer = JSONResponse({"error": said}, 500)
+        path = getattr(request.scope.get("route"), "path", "other")
+        seconds = server.seconds.labels(path, answer.status_code)
+        seconds.observe(time.perf_counter() - began)
+        return answer
 
-        async def measure() -> None:
-            meters.seconds.labels(path).observe(time.perf_counter() - began)
-
-        found.background = BackgroundTask(measure)  # once it is sent, as its caller waits for that
-        return found
-
-    return answered
-
-
-def _response(status: int, body: Any) -> Response:
-    if isinstance(body, bytes):
-        return Response(body, status, media_type="text/plain; version=0.0.4; charset=utf-8")
-    headers = {503: {"Retry-After": "1"}, 401: {"WWW-Authenticate": "Bearer"}}.get(status)
-    return Response(json.dumps(body, allow_nan=False), status, headers, "application/json")
+    if not server.token:
+        # A page in a browser here could ask us by a name of its own that leads to loopback.
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK, www_redirect=False)
+    return app
 
 
-async def _body(request: Request, kinds: Sequence[str]) -> tuple[str, bytes]:
-    """Return the content type and the body; raise RefusedError for others, or a large body."""
+async def _refused(status: int, _: Request, error: Exception) -> Response:
+    if not isinstance(error, AnyHTTPException):
+        error = AnyHTTPException(status, " ".join(str(error).split()))
+    body: Any = error.detail
+    body = body if isinstance(body, dict) else {"error": body}
+    return JSONResponse(body, error.status_code, error.headers)
+
+
+def check_place(host: str, token: str) -> None:
+    """Raise UsageError if others could ask without a token, or no header can carry the token."""
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        raise UsageError(
+            f"{TOKEN} holds a space or another sign that no header carries: set it to letters and"
+            " digits, such as the output of `openssl rand -hex 32`"
+        )
+    try:
+        is_loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not token and not is_loopback:
+        raise UsageError(
+            f"--host {host!r} lets other machines ask: set {TOKEN} in the environment to a secret"
+            " first, such as the output of `openssl rand -hex 32`"
+        )
+
+
+async def _body(request: Request, *kinds: str) -> tuple[str, bytes]:
+    """Return the content type and the body; refuse others, or a large body."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in kinds:  # also what a page in a browser may not send unasked
-        said = f"content type {short(kind, 60)!r}: send {' or '.join(kinds)}"
-        raise RefusedError(415, "content type", said)
-    parts, size = [], 0
+        raise refusal(415, f"content type {short(kind, 60)!r}: send {' or '.join(kinds)}")
+    body = bytearray()
     async for part in request.stream():
-        size += len(part)
-        if size > MOST_BYTES:
-            said = f"more than {MOST_BYTES:,} bytes: send fewer rows in a request"
-            raise RefusedError(413, "size", said)
-        parts.append(part)
-    return kind, b"".join(parts)
+        body += part
+        if len(body) > MOST_BYTES:
+            raise refusal(413, f"more than {MOST_BYTES:,} bytes: send fewer rows in a request")
+    return kind, bytes(body)
+
+
+def _level(champion: Champion, wanted: float | None) -> float | None:
+    """Return the level of the intervals; None without intervals."""
+    levels = champion.snapshot.levels
+    if wanted is None:
+        return LEVEL if LEVEL in levels else None
+    if wanted not in levels:
+        fix = f"name one of {', '.join(map(str, levels))}" if levels else "leave it out"
+        raise refusal(400, f"level {wanted:g}: this model has no such intervals: {fix}")
+    return wanted
+
+
+def _refuse_broken(
+    fault: Callable[[Mapping[str, Any]], str | None], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse a request with all reasons if a row breaks the contract, or it has too many rows."""
+    if not 0 < len(rows) <= MOST_ROWS:
+        raise refusal(400, f"{len(rows):,} rows: send 1 to {MOST_ROWS:,} in a request")
+    broken = [{"row": i + 1, "reason": why} for i, row in enumerate(rows) if (why := fault(row))]
+    if broken:
+        said = (
+            f"row {broken[0]['row']}: {broken[0]['reason']}: fix it, or leave it out"
+            f" ({len(broken)} of {len(rows)} break the contract)"
+        )
+        raise refusal(400, said, refused=broken)
+
+
+def _ids(ids: list[str]) -> list[str]:
+    """Return the ids of a request; refuse one that comes twice."""
+    if len(set(ids)) < len(ids):
+        twice = max(ids, key=ids.count)
+        raise refusal(400, f"id {short(repr(twice), 60)} is that of several rows: send one")
+    return ids

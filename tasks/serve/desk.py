@@ -21,13 +21,12 @@ TOGETHER = 2000
 
 @dataclass(frozen=True)
 class WaitingRows:
-    """Rows of one request that waits."""
+    """Rows of one request that waits; `level` is None where the champion has no intervals."""
 
     champion: Champion
     ids: Sequence[str]
     rows: Sequence[Values]
     level: float | None
-    """Of the intervals; None where the champion has none."""
     answer: Future[list[Prediction]] = field(default_factory=Future)
 
 
@@ -43,8 +42,6 @@ class Desk:
     def __init__(
         self, state: State, clock: Callable[[], datetime], report: Callable[[str], None]
     ) -> None:
-        self.waiting = 0
-        """Rows that wait."""
         self.fault = ""
         """Why the state could not be written the last time; empty if it was."""
         self._state, self._clock, self._report = state, clock, report
@@ -56,13 +53,9 @@ class Desk:
     ) -> list[Prediction]:
         """Return the champion's predictions of rows, once they are logged."""
         request = WaitingRows(champion, ids, rows, level)
-        self.waiting += len(rows)
-        try:
-            self._queue.put(request)
-            self._thread.submit(self._answer)
-            return await asyncio.wrap_future(request.answer)
-        finally:
-            self.waiting -= len(rows)
+        self._queue.put(request)
+        self._thread.submit(self._answer)
+        return await asyncio.wrap_future(request.answer)
 
     def note(self, error: Exception | None = None) -> None:
         """Remember that the state could not be written, or could; report a change."""
@@ -70,6 +63,16 @@ class Desk:
         if fault != self.fault:
             self._report(fault or "the state can be written again")
         self.fault = fault
+
+    def recovers(self) -> bool:
+        """Return whether the state can be written, which is tried if it could not."""
+        if self.fault:
+            try:
+                self._state.check()
+                self.note()
+            except LeaseboardError as error:
+                self.note(error)
+        return not self.fault
 
     def stop(self) -> None:
         """Answer what waits, and end."""
@@ -80,21 +83,21 @@ class Desk:
         group: list[WaitingRows] = []
         while not self._queue.empty() and sum(len(each.rows) for each in group) < TOGETHER:
             group.append(self._queue.get_nowait())
+        at, log = self._clock().isoformat(timespec="milliseconds"), []
         predicted: list[list[Prediction] | Exception] = []
-        for request in group:
+        for each in group:
             try:
-                predicted.append(_predictions(request))
+                found = _predictions(each)
             except Exception as error:  # noqa: BLE001  (an error of a model is of one request)
                 predicted.append(error)
-        at = self._clock().isoformat(timespec="milliseconds")
-        log = [
-            {"id": identity, "at": at, "snapshot": f"{request.champion.name}/"
-             f"{request.champion.version}", "level": request.level,
-             "prediction": to_json(prediction)}
-            for request, found in zip(group, predicted, strict=True)
-            if not isinstance(found, Exception)
-            for identity, prediction in zip(request.ids, found, strict=True)
-        ]  # fmt: skip
+                continue
+            predicted.append(found)
+            snapshot = f"{each.champion.name}/{each.champion.version}"
+            log += [
+                {"id": identity, "at": at, "snapshot": snapshot, "level": each.level,
+                 "prediction": to_json(prediction)}
+                for identity, prediction in zip(each.ids, found, strict=True)
+            ]  # fmt: skip
         try:
             if log:
                 reach("serve.before-log")
@@ -104,13 +107,13 @@ class Desk:
         except Exception as error:  # noqa: BLE001  (nothing is sent that is not logged)
             self.note(error)
             predicted = [error if isinstance(each, list) else each for each in predicted]
-        for request, found in zip(group, predicted, strict=True):
+        for request, answer in zip(group, predicted, strict=True):
             if not request.answer.set_running_or_notify_cancel():
                 continue  # its caller waits no more
-            if isinstance(found, Exception):
-                request.answer.set_exception(found)
+            if isinstance(answer, Exception):
+                request.answer.set_exception(answer)
             else:
-                request.answer.set_result(found)
+                request.answer.set_result(answer)
 
 
 def _predictions(request: WaitingRows) -> list[Prediction]:

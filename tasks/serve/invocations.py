@@ -2,29 +2,37 @@
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from fastapi import HTTPException
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from leaseboard.algorithms.errors import short
+from leaseboard.algorithms.errors import rule, short
 from leaseboard.tasks.fetch.files import GAPS, NUMBERS_GAPS
 from leaseboard.tasks.live.contract import NUMBERS, ColumnRule
-from leaseboard.tasks.serve.bodies import (
-    Body,
-    Row,
-    parsed,
-    plain,
-    rows_in_order,
-    rows_of_columns,
-    unfit,
-)
-from leaseboard.tasks.serve.service import Predicted
+from leaseboard.tasks.models.model import Prediction
 
 JSON, CSV = "application/json", "text/csv"
+MOST_ROWS = 1000
+"""Of a request."""
 EXAMPLE = '{"dataframe_records": [{...}]}'
 _WRITTEN = (*NUMBERS, "flag", "date")
 """Kinds of columns in which a csv has more signs of a gap."""
+
+Row = Mapping[str, Any]
+
+
+def refusal(status: int, message: str, **more: object) -> HTTPException:
+    """Return the refusal of a request, in one line: what, the rule, how to fix it."""
+    return HTTPException(status, {"error": " ".join(message.split()), **more})
+
+
+class Body(BaseModel):
+    """Body of a request, or a part of it, with no other keys."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class SplitTable(Body):
@@ -32,7 +40,7 @@ class SplitTable(Body):
 
     columns: list[str] | None = None
     index: Any = None
-    data: list[Any]
+    data: list[list[Any]]
 
 
 class Params(BaseModel):
@@ -49,20 +57,55 @@ class Params(BaseModel):
 
 
 class Invocation(Body):
-    """Body of ``/invocations``: one of four forms."""
+    """Body of ``/invocations``: one of four forms of rows.
+
+    - `inputs`: rows, columns by name, or one row.
+    """
 
     dataframe_split: SplitTable | None = None
     dataframe_records: list[dict[str, Any]] | None = None
     instances: list[Any] | None = None
-    inputs: Any = None
+    inputs: dict[str, Any] | list[Any] | None = None
     params: Params = Params()
 
+    def rows(self, names: Sequence[str]) -> Sequence[Row]:
+        """Return the rows; those of unnamed values have the columns `names`, in their order."""
+        values: Any = self.dataframe_records or self.instances or self.inputs
+        if len(self.model_fields_set - {"params"}) != 1:
+            raise refusal(400, f"send one form of rows, such as {EXAMPLE}")
+        if self.dataframe_split is not None:
+            names = self.dataframe_split.columns or names
+            values = self.dataframe_split.data
+        if isinstance(values, dict):
+            if not any(isinstance(each, list) for each in values.values()):
+                return [values]
+            names, values = list(values), _transposed(values)
+        if len(names) == 1 and not any(isinstance(each, list | dict) for each in values or ()):
+            values = [[each] for each in values or ()]  # a column
+        return [each if isinstance(each, dict) else _named(names, each) for each in values or ()]
 
-_BODY: TypeAdapter[Invocation] = TypeAdapter(Invocation)
+
+class PostedLabel(Body):
+    """One of the body of ``/labels``."""
+
+    id: Any
+    label: Any
+
+
+ROWS: TypeAdapter[Any] = TypeAdapter(Invocation)
+LABELS: TypeAdapter[Any] = TypeAdapter(list[PostedLabel])
+_EXAMPLES = {id(ROWS): EXAMPLE, id(LABELS): '[{"id": ..., "label": ...}]'}
+
+
+def documented(shape: TypeAdapter[Any], *texts: str) -> dict[str, Any]:
+    """Return what OpenAPI says of a body: JSON of a shape, or a text of other content types."""
+    content = {kind: {"schema": {"type": "string"}} for kind in texts}
+    content |= {JSON: {"schema": shape.json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def read(
-    body: bytes, kind: str, columns: Mapping[str, ColumnRule]
+    kind: str, body: bytes, columns: Mapping[str, ColumnRule]
 ) -> tuple[Sequence[Row], Params]:
     """Return the rows of a body of content type `kind`, and its parameters.
 
@@ -70,76 +113,73 @@ def read(
     """
     if kind == CSV:
         return _csv_rows(body, columns), Params()
-    sent, names = parsed(_BODY, body, EXAMPLE), list(columns)
-    forms = sent.model_fields_set - {"params"}
-    if len(forms) != 1:
-        known = "dataframe_split, dataframe_records, instances and inputs"
-        raise unfit(f"{len(forms)} forms of rows: send one of {known}, such as {EXAMPLE}")
-    if (split := sent.dataframe_split) is not None:
-        given = names if split.columns is None else split.columns
-        return rows_in_order(split.data, given), sent.params
-    if sent.dataframe_records is not None:
-        return sent.dataframe_records, sent.params
-    values = sent.inputs if sent.instances is None else sent.instances
-    if isinstance(values, dict) and values:
-        is_row = not any(isinstance(each, list) for each in values.values())
-        return [values] if is_row else rows_of_columns(_lists(values)), sent.params
-    if not isinstance(values, list):
-        raise unfit(f"{min(forms)} is neither rows nor columns: send {EXAMPLE}")
-    if all(isinstance(each, dict) for each in values):
-        return values, sent.params
-    if len(names) == 1 and not any(isinstance(each, list) for each in values):
-        values = [[each] for each in values]  # a column
-    return rows_in_order(values, names), sent.params
+    sent = parsed(ROWS, body)
+    return sent.rows(list(columns)), sent.params
 
 
-def answer(params: Params, found: Predicted) -> dict[str, Any]:
-    """Return predictions as MLflow does, with their ids, and the snapshot that made them.
+def parsed(shape: TypeAdapter[Any], body: bytes) -> Any:
+    """Return a body as `shape` reads it; raise a refusal, in one line, if it cannot be."""
+    try:
+        return shape.validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = short(".".join(map(str, first["loc"])), 100)
+        said = short(f"{where}{rule(first)}".removeprefix(": "))
+        raise refusal(400, f"{said}: send {_EXAMPLES[id(shape)]}") from None
+
+
+def answer(
+    params: Params, predictions: Sequence[Prediction], ids: Sequence[str], level: float | None
+) -> dict[str, Any]:
+    """Return predictions as MLflow does, with their ids.
 
     With `params` each is a mapping with the ends of its interval, or the probabilities.
     """
-    shown = [plain(each) for each in found.predictions]
-    more = {"low", "high"} if params.level is not None else set()
-    more |= {"probabilities"} if params.probabilities else set()
-    if more:
-        predictions = [{k: v for k, v in each.items() if k in {"prediction", *more}}
-                       for each in shown]  # fmt: skip
+    wanted = ["prediction", *["low", "high"] * (params.level is not None)]
+    wanted += ["probabilities"] * params.probabilities
+    shown = [_plain(each) for each in predictions]
+    if len(wanted) == 1:
+        found: list[Any] = [each["prediction"] for each in shown]
     else:
-        predictions = [each["prediction"] for each in shown]
-    return {"predictions": predictions, "ids": found.ids, "level": found.level,
-            "snapshot": found.champion.describe()}  # fmt: skip
+        found = [{name: each[name] for name in wanted if name in each} for each in shown]
+    return {"predictions": found, "ids": ids, "level": level}
 
 
-def _lists(columns: Mapping[str, Any]) -> dict[str, list[Any]]:
-    for name, values in columns.items():
-        if not isinstance(values, list):
-            raise unfit(f"column {short(repr(name), 60)} is not a list: send one for each column")
-    return dict(columns)
+def _plain(prediction: Prediction) -> dict[str, Any]:
+    """Return a prediction as JSON has it; an end that is not known yet is null."""
+    if isinstance(prediction, Mapping):
+        likeliest = max(prediction, key=prediction.__getitem__)
+        return {"prediction": likeliest, "probabilities": prediction}
+    ends = prediction if isinstance(prediction, list) else [prediction]
+    finite = (each if math.isfinite(each) else None for each in ends)
+    return dict(zip(("prediction", "low", "high"), finite, strict=False))
+
+
+def _transposed(columns: Mapping[str, Any]) -> list[list[Any]]:
+    try:
+        return [list(row) for row in zip(*columns.values(), strict=True)]
+    except (TypeError, ValueError):
+        said = "columns are lists of as many values each: send one for each row"
+        raise refusal(400, said) from None
+
+
+def _named(names: Sequence[str], values: Any) -> Row:
+    row = dict(zip(names, values, strict=False)) if isinstance(values, list) else {}
+    if not len(row) == len(names) == len(values if row else ()):
+        said = f"a row has not one value for each of {short(', '.join(names))}: send them all once"
+        raise refusal(400, said)
+    return row
 
 
 def _csv_rows(body: bytes, columns: Mapping[str, ColumnRule]) -> list[Row]:
-    """Return the rows of a csv with a header line; the values mean what they do in a file."""
+    """Return the rows of a csv with a header line; its gaps are those of a file."""
     try:
         text = io.StringIO(body.decode("utf-8-sig"), newline="")
-        lines = [line for line in csv.reader(text, strict=True) if line]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise unfit(f"the body is not a csv in UTF-8 ({short(str(error))}): fix it") from error
-    if not lines:
-        raise unfit("the csv is empty: send a header line and rows")
-    kinds = {name: rule.kind for name, rule in columns.items()}
-    return [
-        {name: _value(value, kinds.get(name, "text")) for name, value in row.items()}
-        for row in rows_in_order(lines[1:], lines[0])
-    ]
-
-
-def _value(text: str, kind: str) -> Any:
-    if text in (NUMBERS_GAPS if kind in _WRITTEN else GAPS):
-        return None
-    if kind in (*NUMBERS, "flag"):
-        for read_number in (int, float) if text.isascii() and "_" not in text else ():
-            try:
-                return read_number(text)
-            except ValueError:
-                pass  # the contract says what is wrong with it
-    return text
+        names, *lines = [line for line in csv.reader(text, strict=True) if line]
+    except (ValueError, csv.Error) as error:
+        said = "the body is not a csv in UTF-8 with a header line"
+        raise refusal(400, f"{said} ({short(str(error))}): fix it") from error
+    more = [name for name in names if name in columns and columns[name].kind in _WRITTEN]
+    gaps = {name: NUMBERS_GAPS if name in more else GAPS for name in names}
+    rows = [_named(names, line) for line in lines]
+    return [{n: None if v in gaps[n] else v for n, v in row.items()} for row in rows]

@@ -250,6 +250,13 @@ class State:
         found = self._all(sa.select(table).order_by(table.c.number.desc()).limit(1))
         return found[0] | {"summary": json.loads(found[0]["summary"])} if found else None
 
+    def last_updates(self) -> dict[str, str]:
+        """Return when an update ended last by its outcome, ``success`` or ``failure``."""
+        updates = self._tables.updates.c
+        query = sa.select(updates.outcome, sa.func.max(updates.ended).label("at"))
+        query = query.where(updates.ended.is_not(None)).group_by(updates.outcome)
+        return {row["outcome"]: row["at"] for row in self._all(query)}
+
     def counts(self) -> dict[str, int]:
         """Return how many rows each table has, by the field of `Tables`."""
         return {name: self._count(table) for name, table in self.tables.items()}
@@ -317,23 +324,23 @@ class State:
         table = self._tables.outbox
         self._do(sa.delete(table).where(table.c.number == number))
 
-    def mark_published(self, number: int, digest: str) -> None:
-        """Mark a candidate as published; nothing is written if it has learned since."""
-        table = self._tables.candidates
-        chosen = (table.c.number == number) & (table.c.model == digest)
-        self._do(sa.update(table).where(chosen).values(published=digest))
-
     def begin_update(self, at: str) -> int:
         """Write that an update begins; return its number."""
         updates = self._tables.updates
-        made = updates.insert().values(began=at, summary="{}").returning(updates.c.number)
+        made = updates.insert().values(began=at, summary="{}", outcome="failure")
+        made = made.returning(updates.c.number)
         return int(self._value(made))
 
     def end_update(self, number: int, at: str, summary: Mapping[str, Any]) -> None:
-        """Write that the update is over."""
+        """Write that the update has succeeded."""
         updates = self._tables.updates
         ended = sa.update(updates).where(updates.c.number == number)
-        self._do(ended.values(ended=at, summary=json.dumps(summary)))
+        self._do(ended.values(ended=at, summary=json.dumps(summary), outcome="success"))
+
+    def fail_update(self, at: str) -> None:
+        """Write that updates which have begun and not ended have failed."""
+        updates = self._tables.updates
+        self._do(sa.update(updates).where(updates.c.ended.is_(None)).values(ended=at))
 
     def check(self) -> None:
         """Raise LeaseboardError if nothing can be written now, as to a disk that is full."""

@@ -17,7 +17,7 @@ ERASED = "erased"
 """The name there of the digests of ids whose rows were deleted, and are never learned again."""
 FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
-VERSION = 6
+VERSION = 7
 """Of the tables, and of what they hold."""
 LOG_AT_ONCE = 10_000
 """Rows of the prediction log that are deleted together."""
@@ -105,7 +105,7 @@ def tables_of(name: str) -> Tables:
         candidates=table(
             "candidate", key("number", sa.Integer), given("role", sa.String(16)), given("name"),
             sa.Column("model", DIGEST), given("learned", sa.Integer), given("created", MOMENT),
-            given("why"), sa.Column("published", sa.Text),
+            given("why"),
         ),
         models=table("models", key("digest", DIGEST), given("content", sa.LargeBinary)),
         days=table(
@@ -119,7 +119,8 @@ def tables_of(name: str) -> Tables:
         outbox=counted("outbox", given("address"), given("body")),
         lifecycle=table("lifecycle", key("name", sa.String(64)), given("value")),
         updates=counted(
-            "updates", given("began", MOMENT), sa.Column("ended", MOMENT), given("summary")
+            "updates", given("began", MOMENT), sa.Column("ended", MOMENT), given("summary"),
+            given("outcome", sa.String(16)),
         ),
         served=counted(
             "served", given("id", index=True), given("at", MOMENT), given("snapshot"),
@@ -184,8 +185,6 @@ class ModelCandidate:
     created: str
     why: str
     """Why it was created."""
-    published: str | None = None
-    """The digest of what was published last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from leaseboard.tasks.live.contract import ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import check
+from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
 from leaseboard.tasks.live.losses import by_day, losses_of
 from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.live.rows import sort_rows
@@ -80,6 +81,11 @@ class Shop:
         losses = losses_of(new)
         changes = Changes(at, BatchEntry(f"{at[:10]}.csv", f"{self.days:064}", {"new": len(new)}),
                           rows=new, days=by_day(new, losses), window=500)  # fmt: skip
+        kinds = {
+            n: rule.kind for n, rule in CONTRACT.columns.items() if n not in ("order", "revenue")
+        }
+        purpose = Purpose("revenue", "order", "day", live.recipe.task, "of streams", kinds)
+        changes.lifecycle = LifecycleState(purpose).dump()
         if shadow.in_role(CHAMPION) is None:
             shadow.create_champion(new, at)
         else:

@@ -223,8 +223,9 @@ class LiveModelMachine(RuleBasedStateMachine):
         state, live = self.world.state, self.live
         champion = in_role(state.candidates(), "champion")
         learned = load(state.model(champion.model), "the champion")
-        snapshot = Snapshot(features_of(live.contract, live.settings.data), learned)
-        version = Champion(snapshot, "sales", "1", str(champion.number), champion.model, 0.0)
+        snapshot = Snapshot(features_of(live.contract, live.settings.data, {}), learned)
+        version = Champion(snapshot, "sales", "1", str(champion.number), champion.model,
+                           self.world.lifecycle)  # fmt: skip
         frame = self.world.day(self.day + 1)[:number]
         rows = [snapshot.read(row) for row in frame.drop(columns="revenue").to_dict("records")]
         ids = list(frame["order"])

@@ -1,8 +1,6 @@
-"""A candidate at a moment: saved, read again, and asked by many at once."""
+"""A candidate at a moment: saved, and read again."""
 
 from __future__ import annotations
-
-import threading
 
 import numpy as np
 import pytest
@@ -20,7 +18,7 @@ def sold(request, tmp_path):
     """Return a shop after a day, and its champion's snapshot."""
     shop = Shop(tmp_path, request.param, b=3).update()
     champion = in_role(shop.live.state.candidates(), "champion")
-    features = features_of(shop.contract(), shop.live.settings.data)
+    features = features_of(shop.contract(), shop.live.settings.data, {})
     return shop, Snapshot(features, load(shop.live.state.model(champion.model), "it"))
 
 
@@ -46,18 +44,3 @@ def test_a_value_of_another_kind_is_refused(sold):
     for row in ({"price": "cheap"}, {"rain": "perhaps"}, {"day": "tomorrow"}):
         with pytest.raises(DataError, match="as the model has learned it"):
             snapshot.read(row)
-
-
-def test_many_threads_may_ask_at_once(sold):
-    _, snapshot = sold
-    rows = [snapshot.read({"price": i / 10, "shop": "x"}) for i in range(20)]
-    alone, found = snapshot.predict_rows(rows), []
-    threads = [
-        threading.Thread(target=lambda: found.append(snapshot.predict_rows(rows)))
-        for _ in range(4)
-    ]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert found == [alone] * 4

@@ -7,10 +7,8 @@ import httpx
 import pytest
 
 from leaseboard.tasks.live.publication import publish
-from leaseboard.tasks.serve.admission import Admission
-from leaseboard.tasks.serve.app import application
+from leaseboard.tasks.serve.app import Server, application
 from leaseboard.tasks.serve.champion import Follower
-from leaseboard.tasks.serve.service import PredictionService
 from leaseboard.tasks.store.live_model import State
 from tests.tasks.live.conftest import shop, uri  # noqa: F401  (fixtures)
 from tests.tasks.live.shops import LATER
@@ -29,16 +27,20 @@ class Asker:
         if learned:
             made.update().update()
             publish(address, kept, LATER)
-        self.follower = Follower(address, kept.settings, self.said.append)
-        self.follower.start()
         own = State(kept.state.place, "sales", patience)
-        self.service = PredictionService(kept.settings.data, self.follower, own, lambda: NOW)
-        self.app = application(self.service, Admission(token))
+        self.follower = Follower(address, kept.settings, own, self.said.append)
+        self.follower.look()
+        self.server = Server(kept.settings.data, self.follower, own, token, lambda: NOW)
+        self.app = application(self.server)
 
     def ask(self, method, path, body=None, **given):
         """Return the status and the body of an answer."""
         (found,) = self.ask_many([(method, path, body)], **given)
         return found
+
+    def predict(self, *rows, **given):
+        """Return the status and the body of the answer to rows."""
+        return self.ask("POST", "/invocations", {"dataframe_records": list(rows)}, **given)
 
     def ask_many(self, questions, *, headers=None, host="127.0.0.1"):
         """Return the answers to questions that come at once."""
@@ -65,7 +67,7 @@ class Asker:
     def served(self):
         """Return the text of the log."""
         with self.shop.live.state.connected() as connection:
-            query = "select id, snapshot, prediction from live_sales_served order by number"
+            query = "select id, snapshot, prediction, level from live_sales_served order by number"
             return connection.exec_driver_sql(query).all()
 
 
@@ -80,7 +82,7 @@ def asker(shop, uri):  # noqa: F811  (they are fixtures)
 
     yield make
     for each in made:
-        each.service.stop()
+        each.server.desk.stop()
 
 
 @pytest.fixture

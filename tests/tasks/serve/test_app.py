@@ -7,22 +7,43 @@ import json
 import math
 import resource
 import sqlite3
-import time
 
+import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mlflow.deployments import PredictionsResponse
+from mlflow.models.utils import convert_input_example_to_serving_input
+from mlflow.utils.proto_json_utils import dump_input_data
 
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.publication import publish
-from leaseboard.tasks.serve import app as serving
+from leaseboard.tasks.serve.app import check_place
 from tests.repeated import REPEATED, assert_flat
-from tests.tasks.live.shops import LATER
+from tests.tasks.live.shops import CONTRACT, LATER, Shop
+from tests.tasks.serve.conftest import Asker
 
-
-def wait_for(condition):
-    """Wait until it holds."""
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+COLUMNS = [name for name in CONTRACT.columns if name != "revenue"]
+ROWS = [
+    {"order": "a", "day": "2026-01-02", "price": 1.25, "rain": True, "shop": "x"},
+    {"order": "b", "day": "2026-01-03", "price": -2.0, "rain": None, "shop": None},
+]
+FRAME = pd.DataFrame(ROWS)
+VALUES = [list(row.values()) for row in ROWS]
+ROW = ROWS[0]
+CSV = {"content-type": "text/csv; charset=utf-8"}
+FORMS = [
+    {"dataframe_records": ROWS},
+    {"dataframe_split": {"columns": COLUMNS, "data": VALUES, "index": [7, 8]}},
+    {"dataframe_split": {"data": VALUES}},
+    {"instances": ROWS},
+    {"instances": VALUES},
+    {"inputs": {name: [row[name] for row in ROWS] for name in COLUMNS}},
+    {"inputs": ROWS},
+    {"inputs": VALUES},
+    dump_input_data(FRAME.astype(object).where(FRAME.notna(), None)),
+]
 
 
 def test_a_row_is_predicted_as_in_the_shadow_and_logged(asker):
@@ -32,15 +53,13 @@ def test_a_row_is_predicted_as_in_the_shadow_and_logged(asker):
         {**row, "day": row["day"].isoformat()}
         for row in frame.astype({"rain": bool}).to_dict("records")
     ]
-    asked = {"dataframe_records": rows, "params": {"level": 0.9}}
+    asked = {"dataframe_records": rows, "params": {"level": 0.9, "temperature": 1}}
     status, reported = server.ask("POST", "/invocations", asked)
     server.shop.update()
 
     labelled = server.shop.live.state.labelled_rows(40)
     measured = {row.id: json.loads(row.predictions)["1"] for row in labelled}
-    assert status == 200
-    assert reported["snapshot"]["version"] == "1"
-    assert reported["level"] == 0.9
+    assert (status, reported["snapshot"]["version"], reported["level"]) == (200, "1", 0.9)
     found = [[each[part] for part in ("prediction", "low", "high")]
              for each in reported["predictions"]]  # fmt: skip
     assert dict(zip(reported["ids"], found, strict=True)) == measured
@@ -49,113 +68,136 @@ def test_a_row_is_predicted_as_in_the_shadow_and_logged(asker):
     assert {each.snapshot for each in log} == {"sales/1"}
 
 
-def test_what_comes_at_once_is_answered_and_logged(asker, row):
+def test_every_form_of_mlflow_s_protocol_is_the_same_rows(asker):
     server = asker()
-    questions = [
-        (
-            "POST",
-            "/invocations",
-            {"dataframe_records": [{**row, "order": f"{i}", "price": i / 50}]},
-        )
-        for i in range(50)
-    ]
-    found = server.ask_many(questions)
-    assert [status for status, _ in found] == [200] * 50
-    assert [reported["ids"][0] for _, reported in found] == [str(i) for i in range(50)]
-    assert len(server.served()) == 50
+    answers = [server.ask("POST", "/invocations", body) for body in FORMS]
+    written = "order,day,price,rain,shop\na,2026-01-02,1.25,True,x\nb,2026-01-03,-2,,\n"
+    answers.append(server.ask("POST", "/invocations", "\ufeff" + written, headers=CSV))
+    assert [status for status, _ in answers] == [200] * len(answers)
+    predictions = [reported["predictions"] for _, reported in answers]
+    assert all(each == predictions[0] for each in predictions)
+    assert PredictionsResponse(answers[0][1]).get_predictions().dtypes.tolist() == [np.float64]
+    assert [row.id for row in server.served()] == ["a", "b"] * len(answers)
+    model = server.follower.champion.snapshot
+    sent = FRAME.assign(day=pd.to_datetime(FRAME["day"]))
+    assert predictions[0] == model.predict(sent).tolist()
+    example = convert_input_example_to_serving_input(FRAME[:1])
+    assert server.ask("POST", "/invocations", example)[1]["predictions"] == predictions[0][:1]
 
 
-def test_it_follows_the_champion(asker, row, uri):
-    server = asker()
-    before = server.ask("POST", "/invocations", {"dataframe_records": [row]})[1]
-    server.shop.update()
-    publish(uri, server.shop.live, LATER)
-    wait_for(lambda: server.follower.champion.version == "2")
-    after = server.ask("POST", "/invocations", {"dataframe_records": [row]})[1]
-    assert after["snapshot"]["version"] == "2"
-    assert after["predictions"] != before["predictions"]
-    assert server.said == [f"predictions come from models:/sales/{each}" for each in (1, 2)]
-
-
-def test_it_starts_before_there_is_a_champion(asker, row, uri):
-    server = asker(learned=False)
-    assert server.ask("GET", "/health") == (503, {"status": "no champion yet", "fault": ""})
-    status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
-    assert (status, reported["error"]) == (
-        503, "no champion yet: run `leaseboard live update`"
-    )  # fmt: skip
-    server.shop.update()
-    publish(uri, server.shop.live, LATER)
-    wait_for(lambda: server.ask("GET", "/health")[0] == 200)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"price": 1e9}, "row 1: price 1000000000.0 is above 10: fix it, or leave it out (1 of"),
-        ({"price": None}, "price is missing"),
-        ({"order": None}, "order is missing"),
-        ({"order": ""}, "order '' is not an id: write 1 to 500 characters"),
-        ({"order": "a\0b"}, "is not an id"),
-        ({"price": math.inf}, "price inf is not finite in 32 bits"),
-        ({"price": True}, "price True is not a number"),
-    ],
-)
-def test_what_breaks_the_contract_is_refused_with_its_reason(asker, row, change, said):
-    server = asker()
-    status, reported = server.ask(
-        "POST", "/invocations", {"dataframe_records": [{**row, **change}, row]}
-    )
-    assert status == 400
-    assert said in reported["error"]
-    assert [each["row"] for each in reported["refused"]] == [1]
-    assert server.served() == []
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
         (b"{", 400, "Invalid JSON"),
         ({"dataframe_records": []}, 400, "0 rows: send 1 to 1,000 in a request"),
         ({"row": []}, 400, 'row is unknown: remove it: send {"dataframe_records": [{...}]}'),
-        ({"dataframe_records": [{}] * 1001}, 400, "1,001 rows: send 1 to 1,000"),
-        (
-            {"dataframe_records": [{"a": 1}], "params": {"level": 0.42}},
-            400,
-            "level 0.42: this model has no such",
-        ),
-        (
-            b'{"dataframe_records": [{"a": "' + b"x" * serving.MOST_BYTES + b'"}]}',
-            413,
-            "more than 2,000,000",
-        ),
+        ({"dataframe_records": [ROW] * 1001}, 400, "1,001 rows: send 1 to 1,000"),
+        ({"instances": [ROW], "params": {"level": 0.42}}, 400, "level 0.42: this model has no"),
+        (b" " * 2_000_001, 413, "more than 2,000,000"),
+        ({"instances": [], "inputs": []}, 400, "send one form of rows"),
+        ({"inputs": 3}, 400, "inputs"),
+        ({"inputs": {"a": [1], "b": [1, 2]}}, 400, "lists of as many values each"),
+        ({"instances": [VALUES[0], VALUES[1][:2]]}, 400, "not one value for each of order, day"),
+        ({"dataframe_split": {"columns": ["a", "a"], "data": [[1, 2]]}}, 400, "each of a, a"),
+        ({"instances": [{**ROW, "price": 1e9}]}, 400, "row 1: price 1000000000.0 is above 10: "),
+        ({"instances": [{**ROW, "price": None}]}, 400, "price is missing"),
+        ({"instances": [{**ROW, "price": math.inf}]}, 400, "price inf is not finite in 32 bits"),
+        ({"instances": [{**ROW, "price": True}]}, 400, "price True is not a number"),
+        ({"instances": [{**ROW, "order": None}]}, 400, "order is missing"),
+        ({"instances": [{**ROW, "order": ""}]}, 400, "order '' is not an id: write 1 to 500"),
+        ({"instances": [{**ROW, "order": "a\0b"}]}, 400, "is not an id"),
+        ({"instances": [{**ROW, "order": 2.0**53}]}, 400, "order 9007199254740992.0 is neither"),
+        ({"instances": [ROW, {**ROW, "price": 2}]}, 400, "id 'a' is that of several rows"),
+        ({"instances": [{n: v for n, v in ROW.items() if n != "day"}]}, 400, "no column 'day'"),
     ],
+)  # fmt: skip
+def test_another_body_is_refused_in_a_line(shared, body, status, said):
+    found, reported = shared.ask("POST", "/invocations", body)
+    assert (found, said in reported["error"], "\n" in reported["error"]) == (status, True, False)
+    assert shared.served() == []
+
+
+@pytest.mark.parametrize(("body", "said"), [("", "csv"), ("a,b\n1\n", "a, b"), ('a\n"b', "csv")])
+def test_another_csv_is_refused_in_a_line(shared, body, said):
+    status, reported = shared.ask("POST", "/invocations", body, headers=CSV)
+    assert (status, said in reported["error"], "\n" in reported["error"]) == (400, True, False)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, empty_store):
+    """Yield a server for requests that change nothing."""
+    yield from a_server(tmp_path_factory.mktemp("shared"), empty_store)
+
+
+@pytest.fixture(scope="module")
+def spare(tmp_path_factory, empty_store):
+    """Yield a server for requests of any kind."""
+    yield from a_server(tmp_path_factory.mktemp("spare"), empty_store)
+
+
+def a_server(folder, store):
+    (folder / "mlflow.db").write_bytes(store.read_bytes())
+    asker = Asker(Shop(folder, b=3), f"sqlite:///{folder / 'mlflow.db'}")
+    yield asker
+    asker.server.desk.stop()
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+ANY = st.recursive(
+    PLAIN,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
 )
-def test_other_bodies_are_one_line(asker, body, status, said):
-    found, reported = asker().ask("POST", "/invocations", body)
-    assert found == status
-    assert said in reported["error"]
-    assert "\n" not in reported["error"]
+SOME = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def test_what_is_not_required_may_be_left_out(asker, row):
+@SOME
+@given(
+    ANY | st.fixed_dictionaries({"instances": st.lists(ANY, max_size=2)}),
+    st.dictionaries(st.sampled_from(COLUMNS), ANY, max_size=2),
+)
+def test_any_request_is_logged_or_refused_in_a_line(spare, body, changes):
+    before = len(spare.served())
+    statuses = []
+    for sent in (body, {"instances": [{**ROW, **changes}]}):
+        status, reported = spare.ask("POST", "/invocations", json.dumps(sent))
+        statuses.append(status)
+        assert status in (200, 400)
+        assert status == 200 or ("\n" not in reported["error"] and len(reported["error"]) < 1000)
+    assert len(spare.served()) == before + statuses.count(200)
+
+
+def test_ids_and_labels_are_those_that_a_file_would_have(asker):
+    server = asker()
+    for sent, kept in (("a-1", "a-1"), (1, "1"), (7.0, "7"), ("000123", "000123"),
+                       (9007199254740993, "9007199254740993")):  # fmt: skip
+        assert server.ask("POST", "/labels", [{"id": sent, "label": 3}])[0] == 202
+        assert server.shop.live.state.posted()[-1][1:] == (kept, "3.0")
+        assert server.predict({**ROW, "order": sent})[1]["ids"] == [kept]
+    before = server.shop.live.state.counts()
+    for body, said in (
+        ([{"id": "0-1", "label": None}], "revenue is missing"),
+        ([{"id": "0-1", "label": "many"}], "'many' is not a number"),
+        ([{"id": None, "label": 1}], "order is missing"),
+        ([{"id": 9, "label": 1}, {"id": "9", "label": 2}], "id '9' is that of several rows"),
+        ([], "0 rows"),
+        ({"id": 1}, 'send [{"id": ..., "label": ...}]'),
+    ):
+        status, reported = server.ask("POST", "/labels", body)
+        assert (status, said in reported["error"]) == (400, True), reported
+    assert server.shop.live.state.counts() == before
+
+
+def test_what_is_not_required_may_be_left_out_and_is_not_misspelled(asker, row):
     server = asker()
     path = server.shop.live.settings.contract
     path.write_text(path.read_text().replace("missing: 0.5", "missing: 1, required: false"))
     server.follower.look()
-    predictions = []
-    for given in ({**row, "shop": None, "rain": None}, {**row, "shop": None}):
-        del given["shop"]
-        predictions.append(
-            server.ask("POST", "/invocations", {"dataframe_records": [given]})[1]["predictions"]
-        )
+    whole = server.predict({**row, "shop": None, "rain": None})[1]["predictions"]
     del row["shop"], row["rain"]
-    status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
-    assert status == 200
-    assert reported["predictions"] == predictions[0]
-    assert reported["predictions"] != predictions[1]
+    assert server.predict({**row, "revenue": 1})[1]["predictions"] == whole
+    status, reported = server.predict({**row, "shops": "x"})
+    assert (status, "no column 'rain', and 'shops' is unknown" in reported["error"]) == (400, True)
 
 
 def test_a_kind_that_the_champion_has_not_learned_is_refused(asker, row):
@@ -163,16 +205,16 @@ def test_a_kind_that_the_champion_has_not_learned_is_refused(asker, row):
     path = server.shop.live.settings.contract
     path.write_text(path.read_text().replace("kind: number, low: -10, high: 10", "kind: text"))
     server.follower.look()
-    status, reported = server.ask(
-        "POST", "/invocations", {"dataframe_records": [{**row, "price": "cheap"}]}
-    )
-    assert status == 400
-    assert "price 'cheap' is not of kind number, as the model has learned it" in reported["error"]
-    assert (
-        server.ask("POST", "/invocations", {"dataframe_records": [{**row, "price": "1.25"}]})[0]
-        == 200
-    )
-    assert len(server.served()) == 1
+    status, reported = server.predict({**row, "price": "cheap"})
+    assert (status, "not of kind number, as the model has" in reported["error"]) == (400, True)
+    assert server.predict({**row, "price": "1.25"})[0] == 200
+
+
+def test_an_unknown_category_is_flagged(asker, row):
+    server = asker()
+    status, reported = server.predict(row, {**row, "order": "b", "shop": "nowhere"})
+    assert (status, reported["unknown_categories"]) == (200, [[], ["shop"]])
+    assert "unknown_categories" not in server.predict(row)[1]
 
 
 def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
@@ -181,92 +223,144 @@ def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
     monkeypatch.setattr(champion.snapshot, "predict_rows", lambda *_: [math.nan, [1, 2, math.inf]])
     asked = {"dataframe_records": [row, row | {"order": "a-2"}], "params": {"level": 0.9}}
     status, reported = server.ask("POST", "/invocations", asked)
-    assert status == 200
-    assert reported["predictions"] == [
-        {"prediction": None}, {"prediction": 1, "low": 2, "high": None}
-    ]  # fmt: skip
+    assert (status, reported["predictions"]) == (
+        200, [{"prediction": None}, {"prediction": 1, "low": 2, "high": None}]
+    )  # fmt: skip
 
 
-def test_a_state_that_is_written_to_refuses_with_a_reason_and_recovers(asker, row):
-    server = asker(patience=0.05)
-    asked = ("POST", "/invocations", {"dataframe_records": [row]})
-    assert server.ask(*asked)[0] == 200
-    with sqlite3.connect(server.shop.live.state.place, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
-        status, reported = server.ask(*asked)
-        assert (status, "database is locked" in reported["error"]) == (503, True)
-        assert server.ask("POST", "/labels", [{"id": "a", "label": 1}])[0] == 503
-        status, reported = server.ask("GET", "/health")
+def test_levels_have_their_intervals(asker, row):
+    server = asker()
+    asked = [{"instances": [row], "params": {"level": level}} for level in (0.5, 0.8)]
+    narrow, wide = (server.ask("POST", "/invocations", each)[1]["predictions"][0]
+                    for each in asked)  # fmt: skip
+    assert wide["low"] <= narrow["low"] <= narrow["prediction"] <= narrow["high"] <= wide["high"]
+    assert [each.level for each in server.served()] == [0.5, 0.8]
+
+
+def test_classes_have_their_probabilities(asker, row):
+    server = asker(task="classification")
+    plain = server.predict(row)[1]["predictions"]
+    asked = {"instances": [row], "params": {"probabilities": True}}
+    (shown,) = server.ask("POST", "/invocations", asked)[1]["predictions"]
+    assert plain == [shown["prediction"]]
+    assert sum(shown["probabilities"].values()) == pytest.approx(1)
+
+
+def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker, row, tmp_path):
+    server, labels = asker(patience=0.05), [{"id": "a", "label": 1}]
+    place = server.shop.live.state.place
+
+    def assert_refused(reason):
+        status, reported = server.predict(row)
+        assert (status, reason in reported["error"]) == (503, True)
+        assert server.ask("POST", "/labels", labels)[0] == 503
+        status, reported = server.ask("GET", "/ping")
         assert (status, reported["status"]) == (503, "the state cannot be written")
-        assert "database is locked" in reported["fault"]
+        assert reason in reported["fault"]
+        assert "leaseboard_fault 1.0" in server.ask("GET", "/metrics")[1]
+
+    with sqlite3.connect(place, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert_refused("database is locked")
         other.execute("ROLLBACK")
-    status, reported = server.ask("GET", "/health")
-    assert (status, reported["fault"]) == (200, "")
-    assert server.ask(*asked)[0] == 200
-    assert len(server.served()) == 2
+    assert server.ask("GET", "/ping")[1]["fault"] == ""
+    place.rename(tmp_path / "away")
+    assert_refused("the file was removed")
+    (tmp_path / "away").rename(place)
+    assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
+    assert server.predict(row)[0] == 200
+    assert server.said[-1] == "the state can be written again"
 
 
 @pytest.mark.parametrize("path", ["/invocations", "/labels"])
-def test_a_full_disk_is_seen_in_health_metrics_and_log_until_it_is_over(asker, row, path):
+def test_a_full_disk_is_seen_until_it_is_over(asker, row, path):
     server = asker()
-    asked = (
-        "POST",
-        path,
-        {"dataframe_records": [row]} if path == "/invocations" else [{"id": "a", "label": 1}],
-    )
+    asked = "POST", path, {"instances": [row]} if "inv" in path else [{"id": "a", "label": 1}]
     assert server.ask(*asked)[0] < 300
     log = server.shop.live.state.place.with_name("state.sqlite-wal")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (max(log.stat().st_size, 4096), before[1]))
     try:
         assert server.ask(*asked)[0] == 503
-        for _ in range(2):
-            status, reported = server.ask("GET", "/health")
-            assert (status, reported["status"]) == (503, "the state cannot be written")
-            assert reported["fault"]
-            assert "leaseboard_fault 1.0" in server.ask("GET", "/metrics")[1]
-        assert reported["fault"] in server.said
+        assert server.ask("GET", "/ping")[0] == 503
+        assert "leaseboard_fault 1.0" in server.ask("GET", "/metrics")[1]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
-    assert server.ask("GET", "/health")[0] == 200
-    assert server.said[-1] == "the state can be written again"
+    assert server.ask("GET", "/ping")[0] == 200
     assert server.ask(*asked)[0] < 300
 
 
-def test_a_state_that_is_gone_refuses_with_a_reason_and_recovers(asker, row, tmp_path):
-    server = asker()
-    asked, place = (
-        ("POST", "/invocations", {"dataframe_records": [row]}),
-        server.shop.live.state.place,
-    )
-    assert server.ask(*asked)[0] == 200
-    place.rename(tmp_path / "away")
-    status, reported = server.ask(*asked)
-    assert (status, "the file was removed" in reported["error"]) == (503, True)
-    status, text = server.ask("GET", "/metrics")
-    assert status == 200, "they are wanted now of all times"
-    assert "leaseboard_fault 1.0" in text
-    (tmp_path / "away").rename(place)
-    assert server.ask(*asked)[0] == 200
-    assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
-
-
-def test_why_something_is_wrong_is_reported_to_those_with_the_token(asker):
-    server = asker(token="secret")
-    server.shop.live.settings.contract.write_text("columns: 3")
-    server.follower.look()
-    assert "fault" not in server.ask("GET", "/health")[1]
-    bearer = {"authorization": "Bearer secret"}
-    assert "contract.yaml" in server.ask("GET", "/health", headers=bearer)[1]["fault"]
-
-
-def test_a_caller_who_leaves_is_not_a_fault_of_ours(asker):
+def test_it_starts_before_there_is_a_champion_and_follows_it(asker, row, uri):
     server = asker(learned=False)
-    said = list(server.said)
+    assert server.ask("GET", "/ping") == (503, {"status": "no champion yet", "fault": ""})
+    assert server.predict(row) == (503, {"error": "no champion yet: run `leaseboard live update`"})
+    found = []
+    for _ in range(2):
+        server.shop.update()
+        publish(uri, server.shop.live, LATER)
+        server.follower.look()
+        found.append(server.predict(row)[1])
+    assert [each["snapshot"]["version"] for each in found] == ["1", "1"]
+    assert found[0]["snapshot"]["digest"] != found[1]["snapshot"]["digest"]
+    assert found[0]["predictions"] != found[1]["predictions"]
+    assert server.said == ["predictions come from models:/sales/1"]
+
+
+def test_an_edited_contract_counts_at_once_and_a_broken_one_is_reported(asker, row):
+    server = asker(token="secret")
+    bearer = {"authorization": "Bearer secret"}
+    path = server.shop.live.settings.contract
+    path.write_text(path.read_text().replace("high: 10", "high: 1"))
+    server.follower.look()
+    assert server.predict(row, headers=bearer)[0] == 400
+    path.write_text("columns: 3")
+    server.follower.look()
+    assert "fault" not in server.ask("GET", "/ping")[1]
+    status, reported = server.ask("GET", "/ping", headers=bearer)
+    assert (status, "contract.yaml" in reported["fault"]) == (200, True)
+    assert server.said[-1] == reported["fault"]
+    assert server.predict(row, headers=bearer)[0] == 400
+
+
+def test_metrics_count_requests_and_report_incidents_and_updates(asker, row):
+    server = asker()
+    server.predict(row, row | {"order": "a-2"})
+    server.predict({})
+    state = server.shop.live.state
+    for number, outcome in enumerate(("success", "failure"), 1):
+        update = state.begin_update("2026-02-01T00:00:00+00:00")
+        at = f"2026-02-0{number}T00:00:00+00:00"
+        state.end_update(update, at, {}) if outcome == "success" else state.fail_update(at)
+    status, text = server.ask("GET", "/metrics")
+    assert status == 200
+    for line in (
+        'leaseboard_request_seconds_count{path="/invocations",status="200"} 1.0',
+        'leaseboard_request_seconds_count{path="/invocations",status="400"} 1.0',
+        "leaseboard_predictions_total 2.0",
+        "leaseboard_open_incidents 0.0",
+        'leaseboard_last_update_timestamp_seconds{outcome="success"} 1.769904e+09',
+        'leaseboard_last_update_timestamp_seconds{outcome="failure"} 1.7699904e+09',
+    ):
+        assert line in text
+
+
+def test_no_traceback_is_a_callers_and_who_leaves_is_no_fault(asker, row, monkeypatch):
+    server = asker()
+
+    def fails(*_):
+        raise ZeroDivisionError("secret")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server.follower.champion.snapshot, "predict_rows", fails)
+        assert server.predict(row) == (
+            500, {"error": "internal error: the server's output says more"}
+        )  # fmt: skip
+    assert server.said[-1] == "internal error: ZeroDivisionError: secret"
+    assert server.predict(row)[0] == 200
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/invocations", "headers": headers,
              "query_string": b""}  # fmt: skip
+    said = list(server.said)
 
     async def receive():
         return {"type": "http.disconnect"}
@@ -276,82 +370,42 @@ def test_a_caller_who_leaves_is_not_a_fault_of_ours(asker):
 
     asyncio.run(server.app(scope, receive, send))
     assert server.said == said
-    text = server.ask("GET", "/metrics")[1]
-    assert 'leaseboard_refusals_total{reason="gone"} 1.0' in text
-    assert "leaseboard_errors_total 0.0" in text
 
 
-def test_the_level_of_intervals_is_the_callers(asker, row):
-    server = asker()
-    narrow, wide = (
-        server.ask(
-            "POST", "/invocations", {"dataframe_records": [row], "params": {"level": level}}
-        )[1]["predictions"][0]
-        for level in (0.5, 0.8)
-    )
-    assert wide["low"] <= narrow["low"] <= narrow["prediction"] <= narrow["high"] <= wide["high"]
-    with server.shop.live.state.connected() as connection:
-        found = connection.exec_driver_sql("select level from live_sales_served order by number")
-        assert found.scalars().all() == [0.5, 0.8]
+@pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "secret", "Bearer \xff"])
+def test_a_wrong_token_is_refused_everywhere_but_at_ping(asker, row, given):
+    server = asker(token="secret")
+    wrong = {"authorization": given.encode("latin-1")} if given else {}
+    assert server.ask("GET", "/ping", headers=wrong, host="example.org")[0] == 200
+    for method, path in (("POST", "/invocations"), ("POST", "/labels"), ("GET", "/version"),
+                         ("GET", "/metrics")):  # fmt: skip
+        status, reported = server.ask(method, path, headers=wrong)
+        assert (status, "secret" in reported["error"]) == (401, False)
+    bearer = {"authorization": "Bearer secret"}
+    assert server.ask("GET", "/version", headers=bearer)[1].startswith("3.")
 
 
-def test_labels_wait_for_the_next_update(asker):
-    server = asker()
-    status, reported = server.ask("POST", "/labels", [{"id": "0-1", "label": 3}])
-    assert (status, reported) == (202, {"posted": 1})
-    assert server.shop.live.state.posted() == [(1, "0-1", "3.0")]
-    for label, said in ((None, "revenue is missing"), ("many", "'many' is not a number")):
-        status, reported = server.ask("POST", "/labels", [{"id": "0-1", "label": label}])
-        assert status == 400
-        assert said in reported["error"]
+def test_other_paths_hosts_and_content_types_are_refused(shared, row):
+    assert shared.ask("GET", "/admin") == (404, {"error": "Not Found"})
+    assert shared.ask("GET", "/invocations") == (405, {"error": "Method Not Allowed"})
+    for host, status in (("evil.example", 400), ("[::1]:80", 200), ("localhost:1", 200)):
+        assert shared.ask("GET", "/ping", host=host)[0] == status
+    for path in ("/docs", "/openapi.json"):
+        assert shared.ask("GET", path)[0] == 200
+    status, reported = shared.predict(row, headers={"content-type": "text/plain"})
+    assert (status, "send application/json or text/csv" in reported["error"]) == (415, True)
 
 
-def test_an_edited_contract_counts_at_once_and_a_broken_one_is_reported(asker, row):
-    server = asker()
-    path = server.shop.live.settings.contract
-    path.write_text(path.read_text().replace("high: 10", "high: 1"))
-    server.follower.look()
-    assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 400
-    path.write_text("columns: 3")
-    server.follower.look()
-    status, reported = server.ask("GET", "/health")
-    assert status == 200
-    assert "contract.yaml" in reported["fault"]
-    assert server.said[-1] == reported["fault"]
-    assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 400
-
-
-def test_metrics_count_what_was_answered_and_refused(asker, row):
-    server = asker()
-    server.shop.update()
-    server.ask("POST", "/invocations", {"dataframe_records": [row, row | {"order": "a-2"}]})
-    server.ask("POST", "/invocations", {"dataframe_records": [{}]})
-    status, text = server.ask("GET", "/metrics")
-    assert status == 200
-    for line in (
-        'leaseboard_requests_total{path="/invocations",status="200"} 1.0',
-        'leaseboard_refusals_total{reason="contract"} 1.0',
-        "leaseboard_predictions_total 2.0",
-        'leaseboard_request_seconds_count{path="/invocations"} 2.0',
-        'leaseboard_snapshot{candidate="1",digest="',
-        'model="sales",version="1"} 1.0',
-    ):
-        assert line in text
-
-
-def test_no_traceback_is_a_callers(asker, row, monkeypatch):
-    server = asker()
-
-    def fails(*_):
-        raise ZeroDivisionError("secret")
-
-    monkeypatch.setattr(server.follower.champion.snapshot, "predict_rows", fails)
-    status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
-    assert status == 500
-    assert reported == {"error": "internal error: the server's output says more"}
-    assert server.said[-1] == "internal error: ZeroDivisionError: secret"
-    monkeypatch.undo()
-    assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 200
+def test_others_may_ask_with_a_token_alone():
+    for host in ("127.0.0.1", "localhost", "::1"):
+        check_place(host, "")
+    check_place("0.0.0.0", "secret")
+    for host in ("0.0.0.0", "example.org", "::"):
+        with pytest.raises(UsageError, match="set LEASEBOARD_TOKEN in the environment"):
+            check_place(host, "")
+    for token in ("two words", "end\n", " ", "s\xe9same", "\0"):
+        with pytest.raises(UsageError, match="holds a space or another sign"):
+            check_place("127.0.0.1", token)
 
 
 @REPEATED
@@ -359,16 +413,8 @@ def test_requests_leave_no_file_open_and_no_memory(asker, row, times):
     server = asker()
 
     def request(number):
-        asked = {"dataframe_records": [{**row, "order": f"{number}"}]}
-        assert server.ask("POST", "/invocations", asked)[0] == 200
-        assert server.ask("POST", "/invocations", {"dataframe_records": [{}]})[0] == 400
-        assert server.ask("GET", "/health")[0] == 200
+        assert server.predict({**row, "order": f"{number}"})[0] == 200
+        assert server.predict({})[0] == 400
+        assert server.ask("GET", "/ping")[0] == 200
 
     assert_flat(request, times)
-
-
-def test_other_paths_and_hosts_are_refused(asker):
-    server = asker()
-    assert server.ask("GET", "/admin") == (404, {"error": "Not Found"})
-    assert server.ask("GET", "/invocations") == (405, {"error": "Method Not Allowed"})
-    assert server.ask("GET", "/health", host="evil.example")[0] == 403
