@@ -86,8 +86,6 @@ class Environment(ABC):
         algorithms of a repetition, so that they meet the same environment.
     at : float
         Units consumed until now: the `at` of every event.
-    shown : mapping of str to value
-        What an algorithm is shown in the place of the attributes of that name.
     """
 
     kind: ClassVar[str]
@@ -106,7 +104,6 @@ class Environment(ABC):
     at: float
 
     def __init__(self) -> None:
-        self.shown: Mapping[str, Any] = {}
         self._notes: dict[str, float] = {}
         self._made: dict[Callable[..., Any], Any] = {}
 
@@ -196,7 +193,7 @@ class Algorithm(ABC, Generic[B]):
         return ""
 
     def prepare(self, env: B) -> None:
-        """Compile kernels and the like, outside the measured time; must not consume budget."""
+        """Make what takes none of the measured time; must not consume budget."""
 
     @abstractmethod
     def run(self, env: B, seed: int) -> Run:
@@ -252,8 +249,8 @@ def play(name: str, algorithm: Algorithm, env: Environment, seed: int, seen: Any
     algorithm : Algorithm
     env : Environment
     seed : int
-    seen : GuardedView, optional
-        What the algorithm gets in place of `env`.
+    seen : ActionRecorder, optional
+        What the algorithm gets in place of `env`, see `leaseboard.algorithms.checks`.
     """
     seen = env if seen is None else seen
     if algorithm.environment != env.kind:

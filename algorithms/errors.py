@@ -75,10 +75,6 @@ class RuleBrokenError(LeaseboardError):
     """Error of a requirement of `leaseboard.algorithms.checks` that an algorithm broke."""
 
 
-class NotYoursError(RuleBrokenError, AttributeError):
-    """Error of an algorithm that reached for what belongs to its environment."""
-
-
 def short(text: str, most: int = 200) -> str:
     """Return `text` cut to the length of a line: what was given may be megabytes.
 

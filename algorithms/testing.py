@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
 from leaseboard.algorithms.base import Cost, Environment
-from leaseboard.algorithms.environments.folds import FoldProbe, FoldsEnvironment
+from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
-from leaseboard.algorithms.environments.samples import (
-    SamplesEnvironment,
-)
+from leaseboard.algorithms.environments.samples import KnownVerdicts, SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.environments.systems import SystemFit, SystemsEnvironment
@@ -82,16 +79,15 @@ def _names(tiny: Tiny) -> tuple[str, ...]:
 
 def _stream(tiny: Tiny) -> Environment:
     features, labels = _product(tiny)
-    names = _names(tiny)
-    namespaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
     if tiny.same is not None:
         labels[tiny.same :] = _other(labels[tiny.same :])
         features[tiny.same + 1 :] = _other(features[tiny.same + 1 :])
-    if tiny.classes:
-        labels, called = _classes(labels, tiny), tuple("ABCDEFGH"[: tiny.classes])
-        stream = Stream(features, labels, namespaces, names, "classification", classes=called)
-    else:
-        stream = Stream(features, labels, namespaces, names)
+    names = _names(tiny)
+    namespaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
+    task, classes = "regression", tuple("ABCDEFGH"[: tiny.classes])
+    if classes:
+        labels, task = _classes(labels, tiny), "classification"
+    stream = Stream(features, labels, namespaces, names, task, classes=classes)
     return StreamEnvironment(stream, budget=tiny.budget, outside=OUTSIDE.get("learner"))
 
 
@@ -116,87 +112,83 @@ def _holdout(tiny: Tiny) -> Environment:
     if called:
         labels, task = _classes(labels, tiny), "classification"
     texts = tuple((" ".join(map(str, np.argsort(row))),) for row in features)
-    train = Part(features[:TRAIN_ROWS], labels[:TRAIN_ROWS], texts[:TRAIN_ROWS])
-    test = Part(features[TRAIN_ROWS:], labels[TRAIN_ROWS:], texts[TRAIN_ROWS:])
+    train, test = (
+        Part(features[rows], labels[rows], texts[rows])
+        for rows in (slice(TRAIN_ROWS), slice(TRAIN_ROWS, None))
+    )
     holdout = Holdout(train, test, _names(tiny), task, called)
     return HoldoutEnvironment(holdout, passes=2, budget=tiny.budget)
 
 
-class _Switched:
-    """Source of answers of which the first `same` are those of one source, the others another's.
+class _Source:
+    """Source of answers, of which those after the first `same` are others, whenever asked for."""
 
-    What was answered once is answered alike whenever it is asked for.
-    """
+    def __init__(self, tiny: Tiny) -> None:
+        self.tiny = tiny
+        self._asked: dict[tuple[object, ...], int] = {}
 
-    def __init__(self, one: Any, other: Any, same: int) -> None:
-        self._one, self._other, self._same = one, other, same
-        self._first: set[tuple[object, ...]] = set()
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in ("trial", "joint_trial", "measure", "measure_fold", "fit"):
-            return getattr(self._one, name)
-
-        def answer(*asked: object) -> Any:
-            if len(self._first) < self._same:
-                self._first.add((name, *asked))
-            source = self._one if (name, *asked) in self._first else self._other
-            return getattr(source, name)(*asked)
-
-        return answer
+    def _is_other(self, *asked: object) -> bool:
+        number = self._asked.setdefault(asked, len(self._asked))
+        return self.tiny.same is not None and number >= self.tiny.same
 
 
-def _source(kind: Callable[..., Any], tiny: Tiny) -> Any:
-    if tiny.same is None:
-        return kind(tiny)
-    return _Switched(kind(tiny), kind(tiny, other=True), tiny.same)
-
-
-class _Trials(Trials):
-    """Arms that rise with the pulls, the later ones higher; all `other` ones fall.
+class _Trials(_Source, Trials):
+    """Arms that rise with the pulls, the later ones higher; all other ones fall.
 
     Broken ones fail now and then, and the second always. Two environments that differ in `same`
     differ in all test scores, which policies do not see.
     """
 
-    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
-        self.arms = _names(tiny)
-        self.tunable = (True,) * tiny.choices
-        self.tiny, self.other = tiny, other
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(tiny)
+        self.arms, self.tunable = _names(tiny), (True,) * tiny.choices
 
     def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
+        return self._pulled(arm, n, self._is_other(arm, n))
+
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
+        arm, other = generator("tiny", optimiser, n).integers(len(self.arms)), self._is_other(n)
+        return self._pulled((int(arm) + other) % len(self.arms), n, other)
+
+    def _pulled(self, arm: int, n: int, other: bool) -> Trial:
         if self.tiny.broken and (n % 3 == 1 or arm == 1):
             return Trial(arm, {"n": n}, 0.0, None, 0.1, 0.1, "diverged", "NaN in the loss")
         noise = generator("tiny", arm, n).normal(0, 0.01)
         found = 0.5 + 0.1 * arm - 0.2 / (n + 1) + noise
         reward, test = float(np.clip(found, 0, 1)), found if self.tiny.same is None else 1 - found
-        return Trial(arm, {"n": n}, 1 - reward if self.other else reward, test, 0.1, 0.1)
-
-    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
-        arm = int(generator("tiny", optimiser, n).integers(len(self.arms)))
-        return self.trial((arm + self.other) % len(self.arms), n)
+        return Trial(arm, {"n": n}, 1 - reward if other else reward, test, 0.1, 0.1)
 
 
-def _accuracies(tiny: Tiny) -> list[float]:
-    return [0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)]
+def _accuracies(tiny: Tiny) -> NDArray[np.float64]:
+    return 0.7 + 0.2 * np.arange(tiny.choices) / tiny.choices
 
 
-class _Learners(SimulatedLearners):
-    """Learners of which a broken set's first fails on more than a few rows."""
+def _simulated(tiny: Tiny) -> list[dict[str, Any]]:
+    return [{"learner": "simulated", "index": index} for index in range(tiny.choices)]
 
-    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
-        super().__init__(_accuracies(tiny), 1500, 500, 0)
-        self.broken, self.other = tiny.broken, other
+
+class _Learners(_Source, KnownVerdicts):
+    """Classifiers that are right on known rows; a broken set's first fails on more than a few."""
+
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(tiny)
+        right = np.arange(2000) < np.round(2000 * _accuracies(tiny))[:, None]
+        right = generator(0, "simulated split").permuted(right.astype(np.int32), axis=1)
+        KnownVerdicts.__init__(self, right, 1500, [1e-3] * tiny.choices)
+        self.configurations = _simulated(tiny)
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        if self.broken and configuration == 0 and rows > 300:
+        asked = configuration, rows, test_rows
+        if self.tiny.broken and configuration == 0 and rows > 300:
             return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
-        probe = super().measure(configuration, rows, test_rows)
-        if not self.other:
+        probe = super().measure(*asked)
+        if not self._is_other(*asked):
             return probe
+        train, half = probe.train_correct, probe.half_correct
         return replace(
             probe,
-            train_correct=None if probe.train_correct is None else rows - probe.train_correct,
-            half_correct=None if probe.half_correct is None else rows // 2 - probe.half_correct,
+            train_correct=None if train is None else rows - train,
+            half_correct=None if half is None else rows // 2 - half,
             test_correct=test_rows - probe.test_correct,
             half_test_correct=test_rows // 2 - (probe.half_test_correct or 0),
             fit_cpu=3 * probe.fit_cpu,
@@ -209,67 +201,70 @@ class _Learners(SimulatedLearners):
         return replace(probe, train_correct=None, half_correct=None)
 
 
-class _Fits:
-    """System that is right in all test rows but the first; the `other` one is not."""
+class _Folds(_Source, Folds):
+    """Verdicts that are known; a broken set's first configuration fails in one fold."""
 
-    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
-        self._predictions = (np.arange(100) % 3).astype(np.float64)
-        self._predictions[0] = np.nan if tiny.broken else 2
-        self._other = other
+    folds = 4
+
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(tiny)
+        self.configurations = _simulated(tiny)
+        drawn = generator(0, "simulated folds").random((tiny.choices, 500))
+        self._right = np.array_split(drawn < _accuracies(tiny)[:, None], self.folds, axis=1)
+
+    def measure(self, configuration: int, fold: int) -> FoldProbe:
+        right = self._right[fold][configuration] ^ self._is_other(configuration, fold)
+        rows, tested = 500 - len(right), len(right)
+        if self.tiny.broken and configuration == 0 and fold == 1:
+            return FoldProbe(rows=rows, test_rows=tested, status="crash", reason="NaN in the loss")
+        verdicts = "".join("01"[each] for each in right.astype(int))
+        return FoldProbe(
+            rows=rows, test_rows=tested, test_correct=int(right.sum()), right=verdicts,
+            fit_cpu=1.0, fit_wall=1.0,
+        )  # fmt: skip
+
+
+class _Fits(_Source):
+    """System that is right in all test rows but the first; the other one is not."""
 
     def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
-        if self._other:
-            return SystemFit(1 - self._predictions, Cost(0.25, 0.5))
-        return SystemFit(self._predictions, Cost(0.5, 1.0))
+        found = (np.arange(100) % 3).astype(np.float64)
+        found[0] = np.nan if self.tiny.broken else 2
+        if self._is_other(system, seed):
+            return SystemFit(1 - found, Cost(0.25, 0.5))
+        return SystemFit(found, Cost(0.5, 1.0))
+
+
+def _pulls(tiny: Tiny) -> Environment:
+    return PullsEnvironment(_Trials(tiny), 60 if tiny.budget is None else tiny.budget)
+
+
+def _samples(tiny: Tiny) -> Environment:
+    search = OUTSIDE.get("search")
+    return SamplesEnvironment(_Learners(tiny), 0, tiny.budget, initial_rows=100, deciders=search)
 
 
 def _systems(tiny: Tiny) -> Environment:
     truth = (np.arange(100) % 3).astype(np.float64)
     budget = 30 if tiny.budget is None else tiny.budget
-    return SystemsEnvironment(_source(_Fits, tiny), truth, "classification", budget)
-
-
-class _Folds(SimulatedFolds):
-    """Folds of which a broken set's first configuration fails one."""
-
-    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
-        super().__init__(_accuracies(tiny), rows=500, folds=4, seed=0)
-        self.broken, self.other = tiny.broken, other
-
-    def measure(self, configuration: int, fold: int) -> FoldProbe:
-        probe = super().measure(configuration, fold)
-        if self.broken and configuration == 0 and fold == 1:
-            return replace(probe, status="crash", reason="NaN in the loss", right="")
-        if not self.other:
-            return probe
-        right = probe.right.translate(str.maketrans("01", "10"))
-        return replace(probe, right=right, test_correct=probe.test_rows - probe.test_correct)
+    return SystemsEnvironment(_Fits(tiny), truth, "classification", budget)
 
 
 ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
-    StreamEnvironment.kind: _stream,
-    HoldoutEnvironment.kind: _holdout,
-    PullsEnvironment.kind: lambda tiny: PullsEnvironment(
-        _source(_Trials, tiny), 60 if tiny.budget is None else tiny.budget
-    ),
-    SamplesEnvironment.kind: lambda tiny: SamplesEnvironment(
-        _source(_Learners, tiny),
-        budget=tiny.budget,
-        initial_rows=100,
-        deciders=OUTSIDE.get("search"),
-    ),
-    SystemsEnvironment.kind: _systems,
-    FoldsEnvironment.kind: lambda tiny: FoldsEnvironment(
-        _source(_Folds, tiny), budget=tiny.budget
-    ),
+    "stream": _stream,
+    "holdout": _holdout,
+    "pulls": _pulls,
+    "samples": _samples,
+    "systems": _systems,
+    "folds": lambda tiny: FoldsEnvironment(_Folds(tiny), budget=tiny.budget),
 }
 
 CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
-    StreamEnvironment.kind: {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)},
-    HoldoutEnvironment.kind: {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)},
-    PullsEnvironment.kind: {None: (0, 3, 10, 31), 20: (9,)},
-    SamplesEnvironment.kind: {None: (0, 1, 5, 9)},
-    SystemsEnvironment.kind: {None: (0, 1)},
-    FoldsEnvironment.kind: {None: (0, 1, 5, 9)},
+    "stream": {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)},
+    "holdout": {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)},
+    "pulls": {None: (0, 3, 10, 31), 20: (9,)},
+    "samples": {None: (0, 1, 5, 9)},
+    "systems": {None: (0, 1)},
+    "folds": {None: (0, 1, 5, 9)},
 }
 """By kind and budget: after how many answers an environment may well go on otherwise."""

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from leaseboard.algorithms.abc_selection.bounds import KINDS, Estimator, Kind
 from leaseboard.algorithms.abc_selection.selection import ABC
-from leaseboard.algorithms.abc_selection.simulation import NEAR_TIES, SimulatedLearners
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment, geometric_sizes
+from leaseboard.tasks.fetch.synthetic import NEAR_TIES
+from tests.selections import SimulatedLearners
 
 DELTAS = (0.5, 0.05)
 

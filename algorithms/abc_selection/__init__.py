@@ -11,7 +11,6 @@ training in large datasets".
   random choice, DAUB.
 - `leaseboard.algorithms.abc_selection.cross_validation`: for small tables, cross-validation that
   drops early.
-- `leaseboard.algorithms.abc_selection.simulation`: learners that meet the assumptions exactly.
 - `leaseboard.algorithms.abc_selection.calibration`: how often the truth left its interval, and
   why.
 """

@@ -90,11 +90,11 @@ class EarlyStoppedCV(FoldsAlgorithm):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
-    >>> env = FoldsEnvironment(SimulatedFolds([0.5, 0.9, 0.7], rows=1000, folds=5, seed=0))
+    >>> from leaseboard.algorithms.testing import tiny_environment
+    >>> env = tiny_environment("folds")
     >>> events = list(EarlyStoppedCV().run(env, seed=0))
-    >>> env.champion, env.at  # of 15 fits
-    (1, 3.0)
+    >>> env.champion, env.at  # of 16 fits
+    (3, 13.0)
     """
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01

@@ -21,7 +21,7 @@ from leaseboard.algorithms.apple.learner import Monomial, MonomialLearner, outpu
 from leaseboard.algorithms.apple.rows import Examples, targets_of, with_bigrams
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import holdout
-from leaseboard.algorithms.environments.arrays import squared_losses
+from leaseboard.algorithms.environments.arrays import losses
 from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment
 from leaseboard.algorithms.errors import DivergedError
 
@@ -74,8 +74,8 @@ class Entrant:
         """Count the losses of chunks as they are learned, and pass them on."""
         for part, said, expansions in chunks:
             new = (said, part.targets.T, part.weights)
-            losses = part.weights * squared_losses(said, part.targets.T).sum(axis=1)
-            self.loss_sum += float(losses[max(self.counted_from - self.learned, 0) :].sum())
+            lost = part.weights * losses(said, part.targets.T).sum(axis=1)
+            self.loss_sum += float(lost[max(self.counted_from - self.learned, 0) :].sum())
             old = self.recent or [each[:0] for each in new]
             self.recent = [np.concatenate(pair)[-PREFIX:] for pair in zip(old, new, strict=True)]
             self.learned += len(part)

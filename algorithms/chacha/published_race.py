@@ -13,7 +13,6 @@ import numpy as np
 from leaseboard.algorithms import events
 from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.chacha.state import RowSteps, Steps
-from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
@@ -153,14 +152,14 @@ class PublishedRace(Race):
 
     def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return what the model that `Steps.select` names predicts, 0 if it names none."""
-        return float(self.steps.predict(uniform(example)))
+        return float(self.steps.predict(np.ascontiguousarray(example)))
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn by algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
         n = self._log_point - self.at
-        block = uniform(examples[:n]), uniform(labels[:n]), uniform(importances[:n])
+        block = map(np.ascontiguousarray, (examples[:n], labels[:n], importances[:n]))
         return int(self.steps.advance(*block, predictions[:n]))
 
     def single_calls(self, row: Floats) -> SingleCalls:

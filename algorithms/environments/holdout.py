@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.base import Algorithm, Environment, Score
-from leaseboard.algorithms.environments.arrays import (
-    largest,
-    losses,
-    read_only,
-    squared_losses,
-    taken,
-)
+from leaseboard.algorithms.environments.arrays import losses, read_only, taken
 from leaseboard.algorithms.environments.stream import Progressive
 from leaseboard.algorithms.events import Measured
 from leaseboard.algorithms.measures import Measures, of_test
@@ -67,11 +61,11 @@ class Holdout:
 
     `names` are the features' names, `task` is ``regression`` or ``classification``, `classes` the
     names of three and more classes by number, empty otherwise. `unit` is 1 in a regression's
-    target, in its own unit.
+    target, in its own unit. What an environment shows of the test rows has no labels.
     """
 
     train: Part
-    test: Part
+    test: Any
     names: tuple[str, ...]
     task: str = "regression"
     classes: tuple[str, ...] = ()
@@ -92,7 +86,7 @@ class HoldoutEnvironment(Environment):
     A run that predicts one class for all test rows, although they have more, has the metric
     `ONE_CLASS`: such an error rate says how common the class is, and nothing else.
 
-    All arrays are read-only, and through its window an algorithm sees no label of a test row.
+    All arrays are read-only, and `holdout` has no label of a test row.
 
     Parameters
     ----------
@@ -127,9 +121,8 @@ class HoldoutEnvironment(Environment):
             Part(read_only(part.rows), read_only(part.labels), part.texts)
             for part in (holdout.train, holdout.test)
         )
-        self.holdout = replace(holdout, train=train, test=test)
-        questions: Any = Unlabelled(test.rows, test.texts)
-        self.shown = {"holdout": replace(holdout, train=train, test=questions)}
+        self.holdout = replace(holdout, train=train, test=Unlabelled(test.rows, test.texts))
+        self._test_labels = test.labels
         self.seed = seed
         self.passes = passes
         self.scores_test = score_on == "test"
@@ -163,7 +156,7 @@ class HoldoutEnvironment(Environment):
             In the first pass: the progressive loss at the log-spaced points (1, 2, 5 times
             powers of ten, and the end) that were passed.
         """
-        given = taken(predictions, n_classes=len(self.holdout.classes), at=self.at)
+        given = taken(predictions, len(self.holdout.classes), at=self.at)
         stop = self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
@@ -184,16 +177,17 @@ class HoldoutEnvironment(Environment):
 
     def submit(self, predictions: Floats) -> None:
         """Take the final predictions of the test rows, once; refused ones do not count."""
-        test = self.holdout.test
+        labels = self._test_labels
         if self._given is not None:
             raise ValueError("the test rows were predicted before: they are scored once")
-        n_classes = len(self.holdout.classes)
-        given = taken(predictions, len(test.labels), n_classes=n_classes)
+        given = taken(predictions, len(self.holdout.classes))
+        if len(given) != len(labels):
+            raise ValueError(f"{len(given)} predictions of {len(labels)} examples: give all")
         known = self._answers(given)
-        self._test_error = float(losses(known, test.labels, self._task).mean())
+        self._test_error = float(losses(known, labels, self._task).mean())
         if self.holdout.task == "classification":
             said = known if self.holdout.classes else known > 0
-            if len(np.unique(said)) == 1 < len(np.unique(test.labels)):
+            if len(np.unique(said)) == 1 < len(np.unique(labels)):
                 self._warned[ONE_CLASS] = 1.0
         self._given = given.copy()
 
@@ -208,7 +202,7 @@ class HoldoutEnvironment(Environment):
 
     def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """See `Environment.answers`: of the test rows; None before `submit`."""
-        given, labels = self._given, self.holdout.test.labels
+        given, labels = self._given, self._test_labels
         if given is None:
             return None
         if self.holdout.task == "regression":
@@ -240,14 +234,14 @@ class HoldoutEnvironment(Environment):
 
     def _answers(self, known: Floats) -> Floats:
         """Return which of three and more classes each prediction names."""
-        return largest(known) if self.holdout.classes else known
+        return known.argmax(axis=1).astype(np.float32) if self.holdout.classes else known
 
     def _squared(self, known: Floats, labels: Floats) -> float:
         """Return the sum of squared losses; of many classes those of -1 and 1 for each."""
         if not self.holdout.classes:
-            return float(squared_losses(known, labels).sum())
+            return float(losses(known, labels).sum())
         own = np.arange(known.shape[1]) == labels[:, None]
-        return float(squared_losses(known, np.where(own, np.float32(1), np.float32(-1))).sum())
+        return float(losses(known, np.where(own, np.float32(1), np.float32(-1))).sum())
 
 
 class HoldoutAlgorithm(Algorithm[HoldoutEnvironment]):

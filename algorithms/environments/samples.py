@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+from numpy.typing import NDArray
+
 from leaseboard.algorithms.base import Algorithm, Score
 from leaseboard.algorithms.environments.selecting import Probe, SelectionEnvironment
 from leaseboard.algorithms.errors import SkipError
@@ -117,6 +119,36 @@ class Probes(ABC):
         Raises SkipError where nothing is trained.
         """
         raise SkipError("folds need configurations that are trained: set folds=1")
+
+
+class KnownVerdicts(Probes):
+    """Probes of classifiers that are fixed beforehand: no row that they are trained on matters.
+
+    - `right`, shape (n_configurations, n_rows): 1 where one is right; first the training rows.
+    - `seconds`: cost of training each on a row.
+    """
+
+    def __init__(self, right: NDArray[Any], train_rows: int, seconds: Sequence[float]) -> None:
+        self.train_rows, self.test_rows = train_rows, right.shape[1] - train_rows
+        self._train = right[:, :train_rows].cumsum(axis=1)
+        self._test = right[:, train_rows:].cumsum(axis=1)
+        self._seconds = seconds
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """Return the counts of correct rows in the two prefixes, at a linear cost."""
+        seconds = self._seconds[configuration] * rows
+        full = rows == self.train_rows
+        train, test = self._train[configuration], self._test[configuration]
+        return Probe(
+            rows=rows,
+            test_rows=test_rows,
+            train_correct=None if full else int(train[rows - 1]),
+            half_correct=None if full else int(train[: rows // 2][-1:].sum()),
+            test_correct=int(test[test_rows - 1]),
+            half_test_correct=int(test[: test_rows // 2][-1:].sum()),
+            fit_cpu=seconds,
+            fit_wall=seconds,
+        )
 
 
 class SamplesEnvironment(SelectionEnvironment):

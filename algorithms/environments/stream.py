@@ -13,17 +13,11 @@ from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Run, Score
-from leaseboard.algorithms.environments.arrays import (
-    likeliest,
-    losses,
-    read_only,
-    taken,
-    taken_probabilities,
-)
+from leaseboard.algorithms.environments.arrays import likeliest, losses, read_only, taken
 from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLearner
 from leaseboard.algorithms.errors import DivergedError, SkipError
 from leaseboard.algorithms.events import Measured, Parameters
@@ -288,7 +282,7 @@ class StreamEnvironment(Environment):
         Parameters
         ----------
         predictions : ndarray of float, shape (n,)
-            Finite, see `taken`. Of three and more classes shape (n, m), see `taken_probabilities`.
+            Finite, see `taken`. Of three and more classes probabilities, shape (n, m).
         live : float
             How many models learned these examples, in the mean: the cost in models times examples.
 
@@ -298,7 +292,8 @@ class StreamEnvironment(Environment):
             The progressive loss at the log-spaced points (1, 2, 5 times powers of ten, and
             the end) that were passed.
         """
-        given = self._taken(predictions)
+        n_classes = len(self.stream.classes)
+        given = taken(predictions, n_classes, at=self.at, probabilities=True)
         start, stop = self.at, self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
@@ -339,12 +334,6 @@ class StreamEnvironment(Environment):
             return of_classes(predictions, labels, self._certain[: self.at])
         return of_margins(self._recorded[: self.at], self.stream.labels[: self.at])
 
-    def _taken(self, predictions: ArrayLike) -> NDArray[Any]:
-        """Return predictions of the form that the stream's task asks for."""
-        if self.stream.classes:
-            return taken_probabilities(predictions, len(self.stream.classes), at=self.at)
-        return taken(predictions, at=self.at)
-
     def _predictions(self, given: NDArray[Any], at: int) -> NDArray[np.float32]:
         """Return the predictions of the examples from `at` on; -1 for a new class's own."""
         if not self.stream.classes:
@@ -374,18 +363,6 @@ class StreamEnvironment(Environment):
         if not n_classes or algorithm.many_classes:
             return ""
         return f"predicts numbers or two classes, and the stream has {n_classes}: leave it out"
-
-    def fresh_copy(self) -> StreamEnvironment:
-        """Return a fresh environment with a copy of the labels; it shows the same features."""
-        labels = self.stream.labels.copy()
-        copied = replace(self.stream, labels=labels)
-        return StreamEnvironment(copied, self.seed, self.budget, arrival=self.arrival)
-
-    def loss(self, predictions: NDArray[np.float32]) -> float:
-        """Return the mean loss of `predictions` of the first examples, recorded or not."""
-        known = self._predictions(self._taken(predictions), 0)
-        labels = self.stream.labels[: len(known)]
-        return float(losses(known, labels, self._task).mean()) if len(known) else math.nan
 
 
 def next_log_point(point: int) -> int:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leaseboard.algorithms.array_types import Floats
-from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema
@@ -81,9 +80,9 @@ class Learner:
         return cls(models)
 
     def _learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
-        block = uniform(examples), uniform(labels), uniform(importances)
+        block = [np.ascontiguousarray(each) for each in (examples, labels, importances)]
         out = np.empty((len(labels), 1), dtype=np.float32)
-        self.models.learn(*block, self._live, out)
+        self.models.learn(block[0], block[1], block[2], self._live, out)
         return out[:, 0]
 
     def _row(self, example: ArrayLike) -> Floats:
@@ -94,7 +93,7 @@ class Learner:
                 f"an example of shape {row.shape} given to a model of {self.schema.n_features}"
                 " features: pass one value per column"
             )
-        return uniform(row)
+        return row
 
 
 def make_learner(

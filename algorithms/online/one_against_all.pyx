@@ -10,7 +10,6 @@ from leaseboard.algorithms.online.kernel cimport (
     FIELDS, LOGISTIC, ONE, WEIGHT, Model, clip, gather, mark_ends, update,
 )
 
-from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import RANGE
 from leaseboard.algorithms.online.layout import layouts
@@ -63,7 +62,7 @@ class OneAgainstAll:
 
     def _pass(self, examples, numbers):
         margins = np.empty((len(numbers), self.n_classes), dtype=np.float32)
-        learn_classes(uniform(examples), numbers, *self._model, margins)
+        learn_classes(np.ascontiguousarray(examples), numbers, *self._model, margins)
         return probabilities(margins).astype(np.float64)
 
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.array_types import Doubles, Floats
-from leaseboard.algorithms.environments.arrays import likeliest, uniform
+from leaseboard.algorithms.environments.arrays import likeliest
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
@@ -160,7 +160,7 @@ class _EarlierLabel(Predictor):
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats | Doubles:
         """See `Predictor.learn_many`."""
-        first, found = self.seen == 0, self._learn(uniform(labels))
+        first, found = self.seen == 0, self._learn(np.ascontiguousarray(labels))
         self.seen += len(labels)
         if not self.classes:
             return found
@@ -248,10 +248,10 @@ def best_baseline(
     for name, kind in NAIVE_BASELINES.items():
         metrics = ran.get(name)
         if metrics is None:
-            fresh_copy = env.fresh_copy()
-            for _ in kind().run(fresh_copy, seed=0):
+            fresh = StreamEnvironment(env.stream, budget=env.budget, arrival=env.arrival)
+            for _ in kind().run(fresh, seed=0):
                 pass
-            metrics = fresh_copy.score().metrics
+            metrics = fresh.score().metrics
         loss = loss_of(metrics)
         if loss is not None:
             losses[baseline_name(name, metrics)] = loss

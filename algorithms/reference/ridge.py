@@ -10,7 +10,6 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.array_types import Doubles, Floats
-from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
@@ -139,16 +138,16 @@ class _OnlineRidge(Predictor):
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """See `Predictor.learn_many`."""
         predictions = np.empty(len(labels), dtype=np.float32)
-        learn_ridge(
-            uniform(examples), uniform(labels), self.classes, self.triangle, self.rotated,
-            self.moments, self.totals, predictions,
-        )  # fmt: skip
+        block = map(np.ascontiguousarray, (examples, labels))
+        state = self.triangle, self.rotated, self.moments, self.totals
+        learn_ridge(*block, self.classes, *state, predictions)
         return predictions
 
     def predict_waiting(self, examples: Floats, pending: int) -> Floats:
         """See `Predictor.predict_waiting`."""
         weights = weights_of(self.triangle, self.rotated)
-        found: Doubles = products(uniform(examples), weights, self.moments, self.totals[COUNT])
+        examples = np.ascontiguousarray(examples)
+        found: Doubles = products(examples, weights, self.moments, self.totals[COUNT])
         return (found if self.classes else np.clip(found, *self.totals[LOW:])).astype(np.float32)
 
     def model(self, schema: Schema) -> Learner | None:

@@ -9,8 +9,8 @@ import math
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.abc_selection.simulation import KnownVerdicts
 from leaseboard.algorithms.environments.pulls import Trial, Trials
+from leaseboard.algorithms.environments.samples import KnownVerdicts
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.seeds import generator
 

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from leaseboard.algorithms import plugins, registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import ENDED_EARLY, Cost, Environment, play
-from leaseboard.algorithms.environments.guard import Guard
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import (
     DataUnavailableError,
@@ -141,8 +140,7 @@ def run_job(
     env = environments.make(algorithm.environment, dataset, job, parts)
     if why := env.bars(algorithm):
         raise SkipError(f"{job.name or job.algorithm} {why}")
-    guard = Guard(env)
-    algorithm.prepare(guard.view)
+    algorithm.prepare(env)
     setup_seconds = perf_counter() - setup
     version, identity, libraries = identify(job, algorithm.environment)
     options = environments.effective(algorithm.environment, job.environment)
@@ -178,7 +176,7 @@ def run_job(
         auditor = Auditor()
         try:
             model, *spent = _drive(
-                play(job.name or job.algorithm, algorithm, env, job.seed, guard.view),
+                play(job.name or job.algorithm, algorithm, env, job.seed),
                 env,
                 (auditor, log, *sinks),
                 job.metric,
@@ -192,7 +190,6 @@ def run_job(
             raise
         auditor.close()
     reach("run.after-log")
-    guard.verify()
     result = made(**_fields(auditor, env, *spent))
     if job.predictions and result.status == "ok":
         import pandas as pd  # of those that write them alone

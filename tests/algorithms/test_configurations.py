@@ -95,14 +95,6 @@ def test_leases_end_where_they_are_extended_or_the_log_ends(race):
     assert configurations(race)[1].leases == [Lease(0, 10, 1, True, end=10)]
 
 
-def test_observations_carry_bounds_and_the_last_value_is_the_score(race):
-    champion = configurations(race)[0]
-
-    assert champion.observations == [Observation(10, 10, 0.5, 0.4, 0.6)]
-    assert champion.score == 0.5
-    assert configurations(race)[5].score is None
-
-
 def test_units_add_up_over_fresh_starts():
     log = [
         admitted(0),
@@ -114,11 +106,6 @@ def test_units_add_up_over_fresh_starts():
     ]
 
     assert configurations(log)[0].units == 17
-
-
-def test_an_unfinished_log_gives_what_is_known():
-    assert configurations([]) == []
-    assert configurations([admitted(0)])[0].outcome == "pending"
 
 
 class TestTrials:
@@ -151,11 +138,6 @@ class TestTrials:
         assert (records[2].outcome, records[4].outcome) == ("champion", "paused")
         assert (records[5].outcome, records[5].reason) == ("failed", "no memory")
 
-    def test_a_trial_that_is_its_own_arm_counts_once(self):
-        record = configurations([admitted(0), trial(1, 0, arm=0, reward=0.5)])[0]
-
-        assert (record.units, record.score, record.outcome) == (1, 0.5, "paused")
-
 
 def test_probes_score_the_last_and_add_up_rows():
     log = [admitted(0), probe(100, 0, 100, 0.8), probe(300, 0, 200, 0.85)]
@@ -186,20 +168,6 @@ def test_a_score_is_by_the_jobs_metric_over_all_leases():
     assert (record.score, record.units) == (4.0, 20)
     assert (record.metric, record.loss) == ("progressive_mse", "clipped_absolute_error")
     assert [seen.value for seen in record.observations] == [0.5, 0.7]
-
-
-def test_a_loss_of_another_kind_is_never_taken_for_a_score():
-    (record,) = configurations(scored_log("clipped_absolute_error")[:-2])
-
-    assert record.score is None
-    assert record.units == 20
-
-
-def test_where_the_loss_is_the_metric_a_score_is_an_observation_too():
-    (record,) = configurations(scored_log(""))
-
-    assert [seen.value for seen in record.observations] == [0.5, 0.7, 4.0]
-    assert record.score == 4.0
 
 
 def test_the_table_is_complete_and_plain(race):

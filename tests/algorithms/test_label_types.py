@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.online_automl.scikit import StreamClassifier
-from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLClassifier
 
 X = np.random.default_rng(0).normal(size=(120, 2))
 UP = X[:, 0] > 0
@@ -52,21 +51,3 @@ def test_labels_equal_to_the_classes_are_those_classes(classes):
 def test_labels_that_are_written_like_a_class_are_refused(labels, classes):
     with pytest.raises(ValueError, match=r"y holds .*, which is not among the classes"):
         StreamClassifier("vanilla").partial_fit(X, labels, classes=classes)
-
-
-def test_numpys_texts_are_texts():
-    words = np.where(UP, "up", "down")
-    for given in (words, words.astype(object), pd.Series(words, dtype="string[pyarrow]")):
-        model = StreamClassifier("vanilla").partial_fit(X, given, classes=["up", "down"])
-        assert np.mean(model.predict(X) == words) > 0.8
-
-
-@pytest.mark.parametrize("labels", LABELS)
-def test_a_class_of_a_stream_is_one_in_every_type(labels):
-    model = OnlineAutoMLClassifier(algorithm="vanilla")
-    model.learn_many(X[:90], UP[:90])
-    model.learn_many(X[90:], LABELS[labels][90:])
-    for x, label in zip(X, list(LABELS[labels]), strict=True):
-        model.learn_one(dict(enumerate(x.tolist())), label)
-
-    assert len(model.classes) == 2

@@ -50,35 +50,11 @@ def test_classes_as_scikit_learn_measures_them(pairs):
         assert found["kappa_temporal"] == pytest.approx((right - before) / (1 - before))
 
 
-def test_no_loss_is_0_without_a_sign():
-    found = of_classes(np.zeros(2, dtype=np.intp), np.zeros(2, dtype=np.intp), [math.nan, 1.0])
-
-    assert math.copysign(1.0, found["log_loss"]) == 1.0
-
-
-def test_no_change_has_no_temporal_kappa_and_predictions_of_no_class_are_wrong():
-    labels = np.array([0, 1, 0, 1, 1])
-    found = of_classes(np.array([-1, 0, 1, 0, 1]), labels, np.zeros(5))
-
-    assert found["kappa_temporal"] == 0
-    assert found["error"] == pytest.approx(0.8)
-    assert found["log_loss"] == pytest.approx(-math.log(1e-15))
-
-
 def test_what_is_not_defined_is_left_out():
     assert of_numbers([1.0, 2.0], [3.0, 3.0]).keys() == {"rmse", "mae"}
     assert of_numbers([1e200, 0.0], [0.0, 1.0]).keys() == {"mae"}
     assert of_classes(*np.zeros((2, 3), int), np.ones(3)).keys() == {"error", "log_loss"}
     assert of_classes(*np.zeros((2, 1), int), np.ones(1)).keys() == {"error", "log_loss"}
-
-
-def test_a_class_that_was_unknown_counts_for_no_log_loss():
-    codes = np.array([0, 1, 0])
-    found = of_classes(np.array([-1, 0, 0]), codes, [math.nan, math.nan, 0.5])
-
-    assert found["log_loss"] == pytest.approx(math.log(2))
-    assert found["error"] == pytest.approx(2 / 3)
-    assert "log_loss" not in of_classes(codes[:1], codes[:1], [math.nan])
 
 
 def test_margins_are_log_odds():
@@ -110,15 +86,3 @@ def test_an_environment_measures_in_the_targets_own_unit():
     assert found["rmse"] == pytest.approx(math.sqrt((9 + 16) / 3), rel=1e-4)
     assert {"rmse", "mae", "r2"} <= DIRECTIONS.keys()
     assert StreamEnvironment(stream).score().metrics == {"models_per_example": 0.0}
-
-
-def test_an_environment_of_classes_measures_beyond_chance():
-    labels = np.float32([1, -1, 1, 1])
-    stream = Stream(
-        np.zeros((4, 1), np.float32), labels, (Namespace("a", 0, 1),), ("x",), "classification"
-    )
-    env = StreamEnvironment(stream)
-    list(env.record(np.float32([-1, -1, 1, 1])))
-
-    assert env.score().metrics.keys() >= {"error", "log_loss", "kappa", "kappa_temporal"}
-    assert env.score().metrics["error"] == env.score().value == 0.25

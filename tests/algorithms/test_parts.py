@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.parts import PARTS, command_for, missing, require
+from leaseboard.algorithms.parts import PARTS
 from leaseboard.flows import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,19 +79,6 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     assert {"numpy", "leaseboard"} <= set(done.stdout.split())
 
 
-def test_the_command_is_that_of_the_installation_page():
-    said = (ROOT / "docs" / "installation.md").read_text()
-    for part in PARTS:
-        command = command_for(part).partition(" in a checkout")[0].replace("'", '"')
-        assert f"| `{command}` |" in said
-
-
-def test_every_other_extra_brings_the_part_that_it_adds_to():
-    for name in PROJECT["optional-dependencies"].keys() - PARTS.keys():
-        brought = PROJECT["optional-dependencies"][name][0]
-        assert brought in {f"leaseboard[{part}]" for part in PARTS}, name
-
-
 @pytest.mark.parametrize(
     ("module", "part", "lines"), [("prefect", "flows", FLOWS), ("pandas", "tables", TABLES)]
 )
@@ -123,15 +109,6 @@ def test_algorithms_are_listed_with_the_base_alone():
     assert "online-automl" in done.stdout
 
 
-def test_its_help_is_there_all_the_same(without, capsys):
-    without("prefect", "pandas")
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["run", "--help"])
-
-    assert ended.value.code == cli.PASSED
-    assert "Run a suite" in capsys.readouterr().out
-
-
 def test_so_does_one_that_finds_out_on_its_way():
     reported = (
         "import sys; sys.modules['pandas'] = None; from leaseboard.flows import cli;"
@@ -146,27 +123,3 @@ def test_so_does_one_that_finds_out_on_its_way():
         "leaseboard: 'pandas' is not installed, and this needs it:"
         " pip install '.[tables]' in a checkout\n"
     )
-
-
-def test_so_does_a_name_that_is_imported():
-    reported = "import sys; sys.modules['pandas'] = None; from leaseboard import StreamRegressor"
-    done = subprocess.run([sys.executable, "-c", reported], capture_output=True,
-                          text=True, cwd=ROOT,
-                          check=False)  # fmt: skip
-
-    assert done.stderr.splitlines()[-1] == (
-        "ModuleNotFoundError: StreamRegressor: 'pandas' is not installed, and this needs it:"
-        " pip install '.[tables]' in a checkout"
-    )
-
-
-def test_another_package_is_not_a_part():
-    assert missing("antigravity_2") is None
-    assert missing(None) is None
-    require("flows", "this")
-
-
-def test_the_command_names_the_part_that_is_asked_for(without):
-    without("sklearn")
-    with pytest.raises(UsageError, match=r"'sklearn'.*pip install '\.\[flows\]'"):
-        require("flows", "this")

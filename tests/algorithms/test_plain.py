@@ -5,7 +5,7 @@ import pytest
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.plain import dump, fill, load
+from leaseboard.algorithms.plain import dump, load
 
 VALUES = {
     "number": 0.1 + 0.2,
@@ -48,32 +48,3 @@ def test_another_version_and_a_damaged_file_are_refused(monkeypatch):
     monkeypatch.setattr(plain, "VERSION", plain.VERSION + 1)
     with pytest.raises(UsageError, match=r"a\.model has the format leaseboard-model 5, and this"):
         load(content, "a.model")
-
-
-class Part:
-    def __init__(self):
-        self.array, self.number = np.zeros(2), 0
-
-
-@pytest.mark.parametrize(
-    "state",
-    [
-        {"array": np.zeros(3), "number": 1},
-        {"array": np.zeros(2, np.float32), "number": 1},
-        {"array": [0.0, 0.0], "number": 1},
-        {"array": np.ones(2), "number": 1.0},
-        {"array": np.ones(2), "number": True},
-    ],
-)
-def test_only_what_has_the_fresh_ones_shape_and_type_is_filled_in(state):
-    with pytest.raises(ValueError, match=r"array|number"):
-        fill(Part(), state, ["array", "number"])
-
-
-def test_arrays_are_filled_in_place():
-    part = Part()
-    alias = part.array
-    fill(part, {"array": np.ones(2), "number": 7}, ["array", "number"])
-
-    assert alias.tolist() == [1.0, 1.0]
-    assert part.number == 7

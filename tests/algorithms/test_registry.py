@@ -61,22 +61,3 @@ def test_what_is_wrong_with_the_users_own_is_named(tmp_path, name, settings, wor
 
     with pytest.raises(UsageError, match=words):
         registry.build(f"{tmp_path / 'mine.py'}:{name}", settings)
-
-
-def test_a_file_without_a_class_names_those_in_it(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text(CUSTOM)
-    with pytest.raises(UsageError, match=r"write .*/mine\.py:CLASS .*; there are Mine$"):
-        registry.build(str(path))
-
-
-def test_a_missing_file_is_named():
-    with pytest.raises(UsageError, match=r"no algorithm file 'nowhere\.py'"):
-        registry.build("nowhere.py:Mine")
-
-
-def test_a_value_of_a_few_names_is_answered_with_the_nearest():
-    with pytest.raises(
-        UsageError, match=r"unknown value .top-hlf.: did you mean .top-half.\? Known:"
-    ):
-        registry.build("chacha", {"keep": "top-hlf"})

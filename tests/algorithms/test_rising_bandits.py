@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
-from leaseboard.algorithms.events import BoundsUpdated, Eliminated, TrialFinished
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated
 from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.policies.policy import Problem
 from leaseboard.algorithms.rising_bandits import (
@@ -44,13 +44,6 @@ def test_upper_bound_extrapolates_and_is_clipped():
 def test_affordable_trials_of_equation_16():
     assert affordable_trials(100.0, 4.0, look_ahead=0.5) == 12.5
     assert affordable_trials(-1.0, 4.0) == 0
-
-
-def test_equality_eliminates_unless_strict():
-    lower, upper, both = np.array([0.9, 0.5]), np.array([1.0, 0.9]), np.array([True, True])
-
-    assert survivors(lower, upper, both).tolist() == [True, False]
-    assert survivors(lower, upper, both, strict=True).tolist() == [True, True]
 
 
 def box(lower, upper, candidates, strict):
@@ -98,15 +91,6 @@ def test_bounds_use_the_pulls_left_over_all_arms():
     assert (bounds[2].lower, bounds[2].upper) == (0.3, 1.0)
 
 
-def test_the_survivor_gets_the_rest_of_the_budget():
-    log = scripted(RisingBandits(C=2), [[0.5], [0.9], [0.3]], budget=40)
-    arms = [event.arm for event in log if isinstance(event, TrialFinished)]
-
-    assert arms[:9] == [0, 1, 2] * 3
-    assert set(arms[9:]) == {1}
-    assert len(arms) == 40
-
-
 def test_cost_aware_keeps_the_cheap_arm_that_grows_equally():
     policy = RisingBanditsCost(C=2).policy(Problem(2, 100.0, "cpu_seconds"), RNG)
     costs, rewards = (1.0, 20.0), ((0.5, 0.501, 0.502), (0.4, 0.401, 0.402))
@@ -144,19 +128,6 @@ def order_of(rewards, costs, budget, turns="seconds"):
 def test_the_best_arm_so_far_has_its_second_trial_before_the_arms_that_wait(rewards, order):
     assert order_of(rewards, (1.0,) * 4, 100.0) == order
     assert order_of(rewards, (1.0,) * 4, 100.0, turns="pulls") == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("budget", "order"),
-    [
-        (40.0, [0, 0, 1, 2]),  # 30 are left for it and the two that wait
-        (39.9, [0, 1, 0, 2]),  # 28.9 are left for it and one
-        (30.9, [0, 1, 2]),
-        (31.0, [0, 1, 0, 2]),
-    ],
-)
-def test_a_second_trial_takes_no_more_than_an_equal_share_of_what_is_left(budget, order):
-    assert order_of((0.9, 0.5, 0.5), (10.0, 1.0, 1.0), budget) == order
 
 
 def test_under_concave_curves_the_best_arm_is_never_dismissed():

@@ -7,20 +7,9 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.measures import DIRECTIONS, OF_TABLE, of_test
 
 RNG = np.random.default_rng(0)
-
-
-def test_numbers_are_measured_as_by_scikit_learn():
-    truth, said = RNG.normal(size=(2, 100))
-
-    assert of_test("regression", truth, said) == {
-        "r2": metrics.r2_score(truth, said),
-        "rmse": metrics.root_mean_squared_error(truth, said),
-        "mae": metrics.mean_absolute_error(truth, said),
-    }
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -41,14 +30,6 @@ def test_classes_are_measured_as_by_scikit_learn(n_classes):
     }, rel=1e-12)  # fmt: skip
 
 
-def test_margins_rank_and_have_no_log_loss():
-    truth, margins = RNG.integers(2, size=100), RNG.normal(size=100)
-    found = of_test("classification", truth, (margins > 0).astype(int), margins, n_classes=2)
-
-    assert found["roc_auc"] == metrics.roc_auc_score(truth, margins)
-    assert "log_loss" not in found
-
-
 def test_what_is_not_defined_is_left_out_without_a_warning():
     one, chances = np.ones(4, dtype=int), np.tile([0.25, 0.75], (4, 1))
     with warnings.catch_warnings():
@@ -60,12 +41,3 @@ def test_what_is_not_defined_is_left_out_without_a_warning():
     assert found["accuracy"] == found["balanced_accuracy"] == 0.75
     assert found["log_loss"] == pytest.approx(-math.log(0.75))
     assert alone == {"rmse": 1.0, "mae": 1.0}
-
-
-def test_a_hold_out_measures_in_the_targets_own_unit():
-    rows, labels = np.zeros((4, 1), np.float32), np.float32([0, 0.5, 0.25, 1])
-    part = Part(rows, labels)
-    env = HoldoutEnvironment(Holdout(part, part, ("a",), unit=8.0))
-    env.submit(np.full(4, 0.5, np.float32))
-
-    assert env.measures()["mae"] == metrics.mean_absolute_error(labels * 8.0, np.full(4, 4.0))

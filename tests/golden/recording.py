@@ -25,8 +25,7 @@ from threadpoolctl import threadpool_info
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Environment, play
-from leaseboard.algorithms.checks import WITH_CLASSES
-from leaseboard.algorithms.environments.guard import Guard
+from leaseboard.algorithms.checks import WITH_CLASSES, ActionRecorder
 from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.testing import Tiny, tiny_environment
@@ -108,9 +107,9 @@ def runs_of(name: str) -> dict[str, Run]:
             envs[which] = _on(data, name)
         for which, env in envs.items():
             if not env.bars(algorithm):
-                guard = Guard(env)
-                events = list(play(name, algorithm, env, 1, guard.view))
-                given = [x[0] for action, x, _ in guard.actions if action in ("record", "submit")]
+                recorder = ActionRecorder(env)
+                events = list(play(name, algorithm, env, 1, recorder))
+                given = [x[0] for action, x in recorder.actions if action in ("record", "submit")]
                 found[which] = recorded(events, given)
     assert "tiny" in found, f"{name} did not run"
     return found

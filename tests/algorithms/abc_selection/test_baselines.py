@@ -6,17 +6,16 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.abc_selection.baselines import projected_upper_bound
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import (
     BoundsUpdated,
-    ConfigurationFailed,
     Eliminated,
     ProbeFinished,
     of,
 )
 from tests.algorithms.played import audited
+from tests.selections import SimulatedLearners
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 NAMES = (
@@ -54,24 +53,11 @@ def test_full_run_trains_everyone_in_full_and_keeps_the_best():
     assert events[-1].at == 100_000
 
 
-def test_full_run_passes_over_a_configuration_that_fails():
-    events, env = run("full-run", Failing(ACCURACIES, 2000, 500, 0, failing={1}))
-    assert env.champion == 3
-    assert of(events, ConfigurationFailed)[0].reason == "crash at 2000 rows: boom"
-
-
 def test_successive_halving_follows_the_sizes_of_abc():
     events, env = run("successive-halving", learners())
     assert [probe.rows for probe in of(events, ProbeFinished)] == [100] * 5 + [200] * 2
     assert env.champion in (1, 3)
     assert len(of(events, Eliminated)) == 4
-
-
-def test_successive_halving_takes_the_best_at_full_size():
-    environment = SimulatedLearners([0.5, 0.9] * 8, 150, 50, 0)
-    events, env = run("successive-halving", environment)
-    assert env.champion % 2 == 1
-    assert {probe.rows for probe in of(events, ProbeFinished)} == {100, 150}
 
 
 def test_hyperband_halves_fewer_configurations_from_larger_samples():
@@ -113,23 +99,6 @@ def test_daub_projects_a_line_to_the_full_size():
     # Slope 0.1 per 1000 rows: 0.7 + 0.1 * 2 = 0.9, below the training accuracy.
     rising = curve((1000, 0.99, 0.5), (2000, 0.98, 0.6), (3000, 0.95, 0.7))
     assert projected_upper_bound(rising, 5000) == pytest.approx(0.9)
-
-
-def test_daub_is_bounded_by_the_training_accuracy():
-    rising = curve((1000, 0.9, 0.5), (2000, 0.8, 0.6), (3000, 0.85, 0.7))
-    assert projected_upper_bound(rising, 5000) == pytest.approx(0.8)
-
-
-def test_daub_projects_no_fall():
-    falling = curve((1000, 0.99, 0.7), (2000, 0.98, 0.6), (3000, 0.97, 0.6))
-    assert projected_upper_bound(falling, 5000) == pytest.approx(0.7)
-
-
-def test_random_configuration_depends_on_the_seed_alone():
-    chosen = {run("random-configuration", learners(), seed=seed)[1].champion for seed in range(20)}
-    assert len(chosen) > 2
-    again = [run("random-configuration", learners(), seed=4)[1].champion for _ in range(2)]
-    assert again[0] == again[1]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -30,13 +30,6 @@ def test_full_size_is_measured_not_estimated(kind):
     assert estimator(Probe(rows=200, test_rows=50, test_correct=40)) == (0.8, 0.8)
 
 
-@pytest.mark.parametrize("kind", bounds.KINDS)
-def test_bounds_are_clipped_to_accuracies(kind):
-    estimator = bounds.Estimator(kind=kind, n=3, m=4, train_rows=4000, t=50, delta=0.1)
-    lower, upper = estimator(Probe(rows=4, test_rows=8, train_correct=4, test_correct=0))
-    assert (lower, upper) == (0.0, 1.0)
-
-
 def test_a_single_exact_bound_is_valid_and_nearly_used_up():
     """One event alone fails almost as often as it may, so there is little left to gain."""
     s, t, alpha, repeats = 300, 200, 0.1, 4000
@@ -50,13 +43,6 @@ def test_a_single_exact_bound_is_valid_and_nearly_used_up():
 def best(n=20, m=10, train_rows=2_400_000, delta=0.5):
     t = train_rows // 4
     return bounds.Estimator(kind="best", n=n, m=m, train_rows=train_rows, t=t, delta=delta)
-
-
-def test_the_bound_of_the_best_one_is_exact_twice():
-    s, train_rows, t, sample, split = 20, 60, 40, 0.1, 0.05
-    most = 15 + round(bounds.exact_upper(15, s, train_rows - s, sample) * (train_rows - s))
-    found = bounds.best_upper(15, s, train_rows, t, sample, split)
-    assert found == bounds.exact_upper(most, train_rows, t, split)
 
 
 @given(s=st.integers(2, 400), n=st.integers(1, 30), share=st.floats(0, 1))
@@ -156,15 +142,6 @@ def test_the_best_ones_upper_bound_gives_the_order_and_the_split_their_shares():
     of = replace(best(n=20, m=10, train_rows=rows, delta=0.1), idle=2)
     found = of(Probe(rows=1000, test_rows=2000, train_correct=800, test_correct=1600))
     assert round(found[1] * tested) == everywhere - trained
-
-
-def test_where_one_step_is_narrower_the_best_ones_upper_bound_counts_configurations():
-    """The sample's share is of the best one alone in two steps, of any of n in one."""
-    rows = 30_000
-    sample, split = EVENT["sample"], EVENT["split"]
-    assert not bounds.two_steps(rows, N, T, 3, sample, split)
-    most = last(24_000, rows + T, rows, sample / 3)
-    assert round(interval("best", rows=rows, train_correct=24_000)[1] * T) == most - 24_000
 
 
 def test_the_intervals_of_the_paper_by_hand():

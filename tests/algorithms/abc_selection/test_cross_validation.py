@@ -14,9 +14,9 @@ from leaseboard.algorithms.abc_selection.cross_validation import (
     log_capital,
     most,
 )
-from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
 from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
-from leaseboard.algorithms.events import BoundsUpdated, Eliminated, of
+from leaseboard.algorithms.events import Eliminated, of
+from tests.selections import SimulatedFolds
 
 
 def played(algorithm, environment):
@@ -71,21 +71,6 @@ def test_it_spares_fits_and_chooses_as_without():
     assert env.at < 16
     assert {0, 1, 4} <= dropped(events)
     assert full.score().value == env.score().value
-
-
-def test_who_dropped_another_stays_to_the_end():
-    """So what was at most epsilon better than it is not lost by a chain of such steps."""
-    for seed in range(40):
-        algorithm = EarlyStoppedCV(epsilon=0.2, delta=0.5)
-        _, events = played(algorithm, SimulatedFolds(np.linspace(0.6, 0.9, 8), 300, 5, seed))
-        droppers = {int(e.reason.rpartition(" ")[2]) for e in of(events, Eliminated)}
-        assert not droppers & dropped(events)
-
-
-def test_bounds_hold_the_mean_so_far():
-    _, events = played(EarlyStoppedCV(), SimulatedFolds([0.6, 0.8, 0.81], 500, 5, seed=2))
-    for event in of(events, BoundsUpdated):
-        assert event.lower <= event.value <= event.upper
 
 
 class Verdicts(Folds):

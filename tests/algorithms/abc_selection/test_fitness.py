@@ -11,25 +11,22 @@ import pytest
 
 from leaseboard.algorithms.abc_selection.fitness import (
     FitnessWarning,
-    beyond_chance,
-    fall,
     lowered,
     raised,
 )
 from leaseboard.algorithms.abc_selection.selection import ABC
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import (
     BoundsUpdated,
-    ConfigurationFailed,
     Eliminated,
     ExploitivenessViolated,
     MonotonicityViolated,
     ProbeFinished,
     of,
 )
+from tests.selections import SimulatedLearners
 
 tight = partial(ABC, bounds="best")
 
@@ -77,23 +74,6 @@ def selected(bounds="best", accuracies=(0.6, 0.8, 0.85), **settings):
     env = SamplesEnvironment(learners, initial_rows=1000)
     algorithm = ABC(bounds=bounds, delta=0.05, **settings)
     return list(play("abc", algorithm, env, seed=0)), env
-
-
-def test_a_rise_within_two_deviations_may_be_chance():
-    before = probe(500, 0.8, 0.8, 0.7)
-    assert not beyond_chance(before, probe(1000, 0.8, 0.84, 0.7))
-    assert beyond_chance(before, probe(1000, 0.8, 0.86, 0.7))
-
-
-def test_nothing_is_known_before_two_doublings():
-    curve = [probe(500, 0.8, 0.8, 0.7), probe(1000, 0.8, 0.8, 0.7)]
-    assert raised(0.85, curve, 64_000) == 1
-    assert raised(0.85, [*curve, probe(2000, 0.8, 0.8, 0.7)], 64_000) == 0.85
-
-
-def test_the_larger_of_two_rises_is_added_for_every_doubling_to_come():
-    curve = [probe(500, 0.7, 0.7, 0.6), probe(1000, 0.7, 0.72, 0.6), probe(2000, 0.7, 0.71, 0.6)]
-    assert raised(0.75, curve, 64_000) == pytest.approx(0.75 + 0.02 * 5)
 
 
 @pytest.mark.parametrize(
@@ -185,16 +165,6 @@ def test_a_bound_that_full_training_refutes_is_reported_and_drops_no_one():
     assert {event.configuration for event in of(events, Eliminated)} == {0, 1, 2} - {env.champion}
 
 
-def test_the_papers_form_and_a_time_limit_trust_in_rows():
-    for algorithm in (
-        ABC(bounds="paper", delta=0.05),
-        tight(time_limit=1e6, delta=0.05),
-    ):
-        events, env = faded("only in full", algorithm)
-        assert env.champion == 2
-        assert not of(events, ExploitivenessViolated)
-
-
 def test_the_training_that_confirms_a_choice_is_not_charged_and_one_that_refutes_it_is():
     def full(events):
         return [e.configuration for e in of(events, ProbeFinished) if e.rows == 64_000]
@@ -208,48 +178,10 @@ def test_the_training_that_confirms_a_choice_is_not_charged_and_one_that_refutes
     assert env.cost.cpu_seconds > 64
 
 
-@pytest.mark.parametrize(("lost", "confirmed"), [(0, True), (1, False)])
-def test_a_bound_is_confirmed_to_the_row(lost, confirmed):
-    learners = SimulatedLearners((0.9, 0.5), 8000, 2000, seed=0)
-    env = SamplesEnvironment(learners)
-    assert env.confirm(0, learners.real_accuracy(0) + lost / 2000) is confirmed
-    assert env.cost.cpu_seconds == 0
-
-
-def test_who_fails_in_full_does_not_win_and_whom_it_dropped_are_considered_again():
-    class Breaking(SimulatedLearners):
-        def measure(self, configuration, rows, test_rows):
-            if configuration == 2 and rows == self.train_rows:
-                return Probe(rows=rows, test_rows=test_rows, status="crash", reason="too large")
-            return super().measure(configuration, rows, test_rows)
-
-    env = SamplesEnvironment(Breaking((0.85, 0.7, 0.95), 64_000, 16_000, seed=0))
-    events = list(play("abc", tight(delta=0.05), env, seed=0))
-    assert env.champion == 0
-    assert [event.configuration for event in of(events, ConfigurationFailed)] == [2]
-
-
 def counts(rows, right, half=None, test_rows=1000):
     """Return a probe of so many right test rows, `half` of them in the first half."""
     return Probe(rows=rows, test_rows=test_rows, train_correct=rows, half_correct=rows // 2,
                  test_correct=right, half_test_correct=half)  # fmt: skip
-
-
-def test_a_fall_within_its_noise_does_not_count():
-    """Two deviations of a difference of two tests of 1,000 rows at .8 are .0358, 35.8 rows."""
-    before = counts(500, 800)
-    assert fall(before, counts(1000, 765)) == 0
-    assert fall(before, counts(1000, 764)) == pytest.approx(0.036)
-    assert fall(before, counts(1000, 900)) == 0
-    assert fall(before, counts(2000, 720)) == pytest.approx(0.04)
-
-
-def test_the_larger_of_two_falls_is_taken_off_for_every_doubling_to_come():
-    curve = [counts(500, 900), counts(1000, 800), counts(2000, 740)]
-    assert lowered(0.7, curve, 16_000) == pytest.approx(0.7 - 0.1 * 3)
-    assert lowered(0.7, curve[1:], 16_000) == 0.7
-    assert lowered(0.7, [*curve, counts(4000, 740), counts(8000, 740)], 16_000) == 0.7
-    assert lowered(0.2, curve, 16_000) == 0
 
 
 @pytest.mark.parametrize("shape", [(0.05,) * 6, (0.06, 0.05, 0.04, 0.0, 0.0), (0.05, 0.06, 0.06)])
@@ -280,12 +212,3 @@ def test_one_that_has_not_begun_to_learn_is_not_dropped():
     env = SamplesEnvironment(learners, initial_rows=1000)
     list(play("abc", tight(delta=0.05), env, seed=0))
     assert env.champion == 2
-
-
-def test_the_constant_is_beaten_just_beyond_its_noise():
-    """A standard deviation of a sample of 2,000 rows at .6 is .01095, 21.9 rows."""
-    curve = [Probe(rows=500 * 2**k, test_rows=1000, train_correct=400 * 2**k) for k in range(2)]
-    for right, bound in ((1221, 1.0), (1222, 0.7)):
-        last = Probe(rows=2000, test_rows=1000, train_correct=right, common=1200)
-        flat = [replace(each, train_correct=each.rows) for each in curve]
-        assert raised(0.7, [*flat, last], 64_000) == bound

@@ -6,14 +6,11 @@ from functools import partial
 
 import pytest
 
-from leaseboard.algorithms.abc_selection import selection
 from leaseboard.algorithms.abc_selection.bounds import Estimator, estimate
 from leaseboard.algorithms.abc_selection.schedulers import Prospect, best_guess
 from leaseboard.algorithms.abc_selection.selection import ABC
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ConfigurationFailed,
@@ -22,6 +19,7 @@ from leaseboard.algorithms.events import (
     of,
 )
 from tests.algorithms.played import audited
+from tests.selections import SimulatedLearners
 
 tight = partial(ABC, bounds="best")
 
@@ -83,12 +81,6 @@ def test_equal_configurations_are_separated_at_full_size():
     assert all(event.lower == event.upper == event.value for event in last)
 
 
-def test_one_configuration_needs_no_probe():
-    events, env = run(tight(), SimulatedLearners((0.7,), 500, 100, seed=0))
-    assert env.champion == 0
-    assert not of(events, ProbeFinished)
-
-
 def test_duplicates_are_not_probed_twice():
     learners = SimulatedLearners((0.9, 0.9, 0.5), 20_000, 5_000, seed=0)
     learners.configurations[1] = learners.configurations[0]
@@ -114,12 +106,6 @@ def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
     assert env.champion == 1
 
 
-def test_when_all_fail_the_error_says_why():
-    learners = Overridden((0.8, 0.7), 2000, 500, 0, answer=lambda _, probe: crash(probe))
-    with pytest.raises(LeaseboardError, match="cannot be trained on 2000 rows: crash, boom"):
-        run(tight(), learners)
-
-
 def test_the_time_limit_returns_the_best_guess():
     learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
     full, _ = run(tight(epsilon=0.0), learners)
@@ -127,30 +113,6 @@ def test_the_time_limit_returns_the_best_guess():
     assert env.cost.cpu_seconds == pytest.approx(1.5)
     assert 0 < events[-1].at < full[-1].at
     assert env.champion in (1, 3)
-
-
-def test_the_budget_in_seconds_stops_the_run():
-    learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
-    events, _ = run(tight(epsilon=0.0), learners, unit="seconds", budget=1.5)
-    assert events[0].unit == "seconds"
-    assert events[-1].at == 1.5
-    assert events[-1].reason == "budget spent"
-
-
-def test_algorithm_2_keeps_an_interval_within_the_snapshot():
-    estimator = Estimator(kind="paper", n=2, m=3, train_rows=4000, t=1000, delta=0.5)
-    candidate = Prospect(index=0, lower_old=0.79, upper_old=0.81)
-    probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
-    assert not estimate(candidate, probe, estimator)
-    assert (candidate.lower, candidate.upper) == (0.79, 0.81)
-
-
-def test_simultaneous_intervals_are_intersected_at_every_probe():
-    estimator = Estimator(kind="best", n=2, m=3, train_rows=4000, t=1000, delta=0.5)
-    candidate = Prospect(index=0, lower=0.79, upper=0.81, curve=[*FITTED])
-    probe = Probe(rows=100, test_rows=200, train_correct=80, test_correct=160)
-    assert not estimate(candidate, probe, estimator)
-    assert (candidate.lower, candidate.upper) == (0.79, 0.81)
 
 
 def test_crossed_bounds_fall_back_to_the_newest_interval():
@@ -168,36 +130,3 @@ def test_best_guess_prefers_the_smaller_possible_loss():
     assert best_guess(leader, [leader, hopeful]) is hopeful
     wide = Prospect(index=2, lower=0.1, upper=0.9)
     assert best_guess(leader, [leader, wide]) is leader
-
-
-def test_the_first_samples_are_tested_on_twice_their_rows_and_larger_ones_on_eight_times():
-    learners = SimulatedLearners((0.8, 0.83), 100_000, 100_000, seed=0)
-    events, _ = run(tight(epsilon=0.01), learners, initial_rows=200)
-    tested = {probe.rows: probe.test_rows // probe.rows for probe in of(events, ProbeFinished)}
-    assert [tested[rows] for rows in (100, 200, 400, 800)] == [2, 2, 2, 8]
-
-
-def test_who_is_dear_waits_for_the_others_and_skips_a_size():
-    learners = SimulatedLearners(
-        (0.7, 0.9, 0.8), 100_000, 25_000, seed=0, seconds_per_row=[1e-3, 1e-3, 0.1]
-    )
-    events, _ = run(tight(epsilon=0.01), learners, initial_rows=1000)
-    probes = [(probe.configuration, probe.rows) for probe in of(events, ProbeFinished)]
-    dear = [rows for configuration, rows in probes if configuration == 2]
-    assert dear[:2] == [500, 2000]
-    assert probes.index((2, 2000)) > probes.index((0, 2000))
-
-
-def test_the_union_counts_distinct_configurations_sizes_and_those_in_use(monkeypatch):
-    """Of 50 rows and its doublings, seven are at most a quarter of all; two drop no one."""
-    given = []
-    monkeypatch.setattr(
-        selection,
-        "Estimator",
-        lambda *counts, idle: given.append((*counts, idle)) or Estimator(*counts),
-    )
-    learners = SimulatedLearners((0.9, 0.9, 0.5, 0.7), 20_000, 5_000, seed=0)
-    learners.configurations[1] = learners.configurations[0]
-    run(tight(delta=0.05), learners)
-    kind, n, m, idle = "best", 3, 7, 2
-    assert given == [(kind, n, m, 20_000, 5_000, 0.05, idle)]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.rows import with_bigrams
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
-from leaseboard.algorithms.errors import SkipError
-from tests.algorithms.parity import parity
 
 WORDS = ("not", "good", "bad", "at", "all")
 
@@ -50,8 +47,3 @@ def test_bigrams_see_the_order_of_words_and_apple_grows_from_them():
     scores = [events(each)[-1].score for each in (Polynomial(base="bigram"), Polynomial())]
     assert scores[0] == 0
     assert scores[1] > 0.2
-
-
-def test_data_without_text_are_skipped():
-    with pytest.raises(SkipError, match="bigrams need text"):
-        list(play("bigram", Polynomial(base="bigram"), parity(20), 0))

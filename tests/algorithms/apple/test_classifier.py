@@ -23,18 +23,6 @@ def rare(n=6000, seed=0):
     return X, (X[:, 0] + X[:, 1] * X[:, 2] + 0.7 * noise > 2.6).astype(int)
 
 
-def test_sorted_rows_are_learned_as_well_as_shuffled_ones():
-    X, y = load_breast_cancer(return_X_y=True)
-    by_class = np.argsort(y, kind="stable")
-
-    def accuracy(**kwargs):
-        raw = PolynomialExpansionClassifier(random_state=0, scale=False, clip=0, **kwargs)
-        return raw.fit(X[by_class], y[by_class]).score(X, y)
-
-    assert accuracy() > 0.9
-    assert accuracy(shuffle=False) < 0.7
-
-
 @pytest.mark.parametrize(("load", "least"), [(load_wine, 0.93), (load_digits, 0.95)])
 def test_one_class_is_separated_from_all_others(load, least):
     X, y = load(return_X_y=True)
@@ -90,17 +78,6 @@ def test_balanced_weights_find_the_rare_class():
     assert scores[1] > 0.85
 
 
-def test_weights_of_classes_and_of_rows_are_multiplied():
-    X, y = rare(1000)
-    of_rows = np.random.default_rng(2).random(1000)
-    one = PolynomialExpansionClassifier(class_weight={0: 1, 1: 4}, random_state=0).fit(
-        X, y, of_rows
-    )
-    other = PolynomialExpansionClassifier(random_state=0).fit(X, y, of_rows * np.where(y, 4, 1))
-
-    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
-
-
 def test_one_class_for_all_rows_is_warned_of():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1000, 2)), rng.random(1000) < 0.03
@@ -110,11 +87,6 @@ def test_one_class_for_all_rows_is_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         PolynomialExpansionClassifier(random_state=0).fit(*load_breast_cancer(return_X_y=True))
-
-
-def test_one_class_is_refused():
-    with pytest.raises(UsageError, match="there is one class"):
-        PolynomialExpansionClassifier().fit(np.eye(9), np.ones(9))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,9 +10,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
-from leaseboard.algorithms.apple.kernel import EXAMPLES
-from leaseboard.algorithms.apple.rates import RATES
-from leaseboard.algorithms.errors import UsageError
 
 
 @pytest.mark.slow
@@ -84,24 +79,6 @@ def test_dense_and_sparse_input_predict_the_same():
     np.testing.assert_array_equal(thin.predict(X), thin.predict(sparse.coo_array(X)))
 
 
-def test_a_seed_fixes_the_fit():
-    X, y = interaction()
-    first, again, other = (
-        PolynomialExpansionRegressor(random_state=seed).fit(X, y).predict(X) for seed in (3, 3, 4)
-    )
-    np.testing.assert_array_equal(first, again)
-    assert (first != other).any()
-
-
-def test_a_fitted_model_survives_pickling():
-    X, y = interaction()
-    X[np.abs(X) < 1.2] = 0
-    model = PolynomialExpansionRegressor(random_state=0).fit(X, y)
-    double = pickle.loads(pickle.dumps(model))
-
-    np.testing.assert_array_equal(model.predict(X), double.predict(X))
-
-
 def test_weights_are_importances():
     """Two halves that disagree: the one of more weight is believed."""
     rng = np.random.default_rng(0)
@@ -116,28 +93,6 @@ def test_weights_are_importances():
 
     assert believed[0] > 0.8
     assert believed[1] < 0
-
-
-def test_rows_of_weight_0_are_left_out():
-    X, y = interaction()
-    kept = np.random.default_rng(0).random(len(y)) < 0.5
-    weighted = PolynomialExpansionRegressor(random_state=0).fit(X, np.where(kept, y, 1e9), kept)
-    without = PolynomialExpansionRegressor(random_state=0).fit(X[kept], y[kept])
-
-    np.testing.assert_array_equal(weighted.predict(X), without.predict(X))
-
-
-def test_the_rate_is_chosen_on_the_first_examples(monkeypatch):
-    """All of them, or fewer than there are: what is learned at last is learned at that rate."""
-    X, y = interaction(n=3000)
-    for prefix in (10_000, 700):
-        monkeypatch.setattr("leaseboard.algorithms.apple.rates.PREFIX", prefix)
-        model = PolynomialExpansionRegressor(random_state=0).fit(X, y)
-        assert model.learning_rate_ in RATES
-        assert model.learners_[0].rate == model.learning_rate_
-        assert model.learners_[0].totals[EXAMPLES] == 5 * len(y)
-        assert model.score(X, y) > 0.95
-    assert PolynomialExpansionRegressor(learning_rate=0.3).fit(X, y).learning_rate_ == 0.3
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
@@ -159,42 +114,3 @@ def test_columns_are_clipped_and_scaled_by_what_was_fitted(form):
     score = fits[True].score(form(X[1:]), y[1:])
     assert score > 0.95 if form is np.asarray else score < 0.1
     assert fits[False].score(form(X[1:]), y[1:]) < 0.1
-
-
-def test_what_is_wrong_is_said_in_one_line():
-    X, y = interaction(n=50)
-    for wrong, words in (
-        ({"passes": 0}, "passes=0 must be a whole number of at least 1"),
-        ({"passes": 1.5}, "passes=1.5 must be a whole number"),
-        ({"clip": 50}, "clip=50 must be a percentage of at least 0 and below 50"),
-        ({"alpha": -1}, "alpha"),
-        ({"learning_rate": "fast"}, "learning_rate"),
-        ({"learning_rate": 0}, "learning_rate"),
-    ):
-        with pytest.raises(UsageError, match=words) as caught:
-            PolynomialExpansionRegressor(**wrong).fit(X, y)
-        assert "\n" not in str(caught.value)
-    with pytest.raises(UsageError, match="a weight is -1: those of rows and classes must be"):
-        PolynomialExpansionRegressor().fit(X, y, -np.ones(50))
-    with pytest.raises(ValueError, match="at least one non-zero"):
-        PolynomialExpansionRegressor().fit(X, y, np.zeros(50))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_large_rate_that_is_better_early_alone_is_not_chosen(seed):
-    rng = np.random.default_rng(seed)
-    rows = sparse.random(30_000, 300, density=0.04, random_state=seed, format="csr")
-    rows.data[:] = 1
-    dense, pairs = rows.toarray(), rng.choice(300, (40, 2))
-    margins = rows @ (rng.normal(size=300) * (rng.random(300) < 0.3))
-    margins += (dense[:, pairs[:, 0]] * dense[:, pairs[:, 1]]) @ rng.normal(scale=3, size=40)
-    margins += rng.normal(scale=0.5, size=len(margins))
-    labels = np.where(margins > np.quantile(margins, 0.9), 1.0, -1.0)
-    train, test = slice(24_000), slice(24_000, None)
-
-    def error(rate):
-        model = PolynomialExpansionRegressor(learning_rate=rate, random_state=seed)
-        model.fit(rows[train], labels[train])
-        return np.mean((model.predict(rows[test]) - labels[test]) ** 2)
-
-    assert error("auto") <= min(error(0.5), error(1.0)) + 1e-9

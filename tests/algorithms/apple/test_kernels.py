@@ -14,7 +14,6 @@ from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.apple.kernel import DROPPED, EMITTED
 from leaseboard.algorithms.apple.learner import FullLearner, HashedLearner, PlanLearner
 from leaseboard.algorithms.apple.rows import Examples, column_scales
-from leaseboard.algorithms.errors import SkipError
 from tests.algorithms.apple.reference import ReferenceLearner
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
@@ -78,28 +77,6 @@ def test_weights_read_on_the_scale_of_the_data(kernel):
     assert {m for m, _ in learner.weights()} == {m for m, w in readable.w.items() if w}
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.integers(1, 5),
-    st.lists(st.lists(st.integers(0, 30), max_size=4), min_size=1, max_size=4),
-)
-def test_the_feature_set_is_that_of_a_brute_force_construction(d, rounds):
-    S = {(i,) for i in range(d)}
-    P = set()
-    learner = PlanLearner(np.ones(d), 0.5)
-    for choice in rounds:
-        free = sorted(S - P)
-        parents = [free[i % len(free)] for i in dict.fromkeys(choice)] if free else []
-        parents = list(dict.fromkeys(parents))
-        learner.expand([learner.slot_of(parent) for parent in parents])
-        P |= set(parents)
-        S |= {tuple(sorted((*m, i))) for m in parents for i in range(d)}
-
-        assert {learner.monomial(slot) for slot in learner.slots()} == S
-        assert learner.size == len(S)
-        assert set(learner.parents()) == P
-
-
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.0, 1.2), st.integers(1, 8))
 def test_kernels_agree_where_nothing_collides(seed, alpha, epochs):
@@ -125,20 +102,6 @@ def test_a_full_table_drops_what_comes_later_and_counts_it():
     assert np.isfinite(learner.predict(sparse.csr_array(x))).all()
 
 
-@pytest.mark.parametrize("bits", [8, 14])
-def test_memory_is_bounded_by_the_table_and_the_base_features(bits):
-    d = 300
-    x = sparse.random_array((2000, d), density=0.1, rng=np.random.default_rng(0), format="csr")
-    x = sparse.csr_array(x, dtype=np.float32)
-    learner = HashedLearner(column_scales(x), 0.5, bits, moments=True)
-
-    expand(learner, x, np.asarray(x.sum(axis=1), dtype=np.float32), epochs=20)
-
-    held = sum(array.nbytes for array in vars(learner).values() if hasattr(array, "nbytes"))
-    assert learner.totals[DROPPED] > 0
-    assert held <= 72 * (2**bits + d + 1)
-
-
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 def test_full_expansions_hold_every_monomial_once(degree):
     x, y = problem(n=80, d=4, density=0.8)
@@ -162,24 +125,3 @@ def test_full_expansions_hold_every_monomial_once(degree):
     assert plan.totals[EMITTED] == full.totals[EMITTED]
     np.testing.assert_allclose(first, second, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(plan.predict(x), full.predict(x), rtol=1e-3, atol=1e-4)
-
-
-def test_a_row_with_too_many_products_is_refused():
-    learner = FullLearner(np.ones(9000), 0.5, 18, 2, np.zeros(9000, dtype=np.bool_))
-
-    with pytest.raises(SkipError, match=r"a row of 9000 features has 4\.05e\+07 products"):
-        learner.predict(sparse.csr_array(np.ones((1, 9000), dtype=np.float32)))
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_predicting_changes_nothing(kernel):
-    x, y = problem()
-    learner, double = (KERNELS[kernel](column_scales(x), 0.5, 16) for _ in range(2))
-    interrupted = []
-    for _, said, _ in chunks_of(learner, x, y):
-        learner.predict(x[::-1])
-        interrupted.append(said[:, 0])
-
-    expected, _ = expand(double, x, y)
-
-    np.testing.assert_array_equal(np.concatenate(interrupted), expected)

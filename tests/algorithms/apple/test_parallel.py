@@ -8,7 +8,6 @@ import functools
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner
 from leaseboard.algorithms.apple.parallel import (
     STEPS,
@@ -18,11 +17,10 @@ from leaseboard.algorithms.apple.parallel import (
     united,
 )
 from leaseboard.algorithms.apple.rows import Examples, column_scales
-from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.arrays import squared_losses
+from leaseboard.algorithms.environments.arrays import losses
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
-from leaseboard.algorithms.events import ChampionChanged, ParentsMerged
-from tests.algorithms.played import audited, ended
+from leaseboard.algorithms.events import ParentsMerged
+from tests.algorithms.played import audited
 
 
 def examples(x, y):
@@ -43,25 +41,10 @@ def noisy(seed, passes=5, n=6000):
 
 
 def loss(learner, rows, labels):
-    return squared_losses(learner.predict(rows), labels).sum()
+    return losses(learner.predict(rows), labels).sum()
 
 
 events_of = functools.partial(audited, "apple-parallel")
-
-
-@pytest.mark.parametrize(("partitions", "loss"), [(2, 1.15), (8, 1.3)])
-def test_nearly_as_good_as_five_passes_of_a_single_node(partitions, loss):
-    def score(algorithm, passes=5):
-        scores = [
-            events_of(algorithm, noisy(seed, passes, n=24_000))[-1].score for seed in range(2)
-        ]
-        return np.mean(scores)
-
-    rates = (0.5, 2.0, 4.0)  # averaging slows a node down, so that it wants a higher rate
-    parallel = score(ParallelApple(partitions=partitions, rates=rates))
-
-    assert parallel < loss * score(Apple(rates=rates))
-    assert parallel < 0.2 * score(Polynomial())
 
 
 def test_the_union_of_parents_is_an_event():
@@ -74,14 +57,6 @@ def test_the_union_of_parents_is_an_event():
     assert len(merged.parents) <= sum(merged.found)
     assert events[-1].metrics["parents"] == len(merged.parents)
     assert events[-1].at == 20_000
-
-
-def test_one_partition_is_apple_with_frozen_parents():
-    one = events_of(ParallelApple(partitions=1, learning_rate=0.5), noisy(0))[-1]
-    single = events_of(Apple(learning_rate=0.5), noisy(0))[-1]
-
-    assert one.score == pytest.approx(single.score, rel=0.02)
-    assert one.metrics["monomials"] == single.metrics["monomials"]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -139,23 +114,3 @@ def test_beyond_an_average_predictions_go_on_as_they_went(kernel):
         np.testing.assert_allclose(margins, now + step * (now - was), rtol=1e-3, atol=1e-4)
     losses = losses_beyond(average, now, was, y)
     np.testing.assert_allclose(losses, [loss(learner, x, y) for learner in moved], rtol=1e-3)
-
-
-def test_the_rate_whose_average_loses_least_answers():
-    rates = (0.05, 2.0)
-    train = noisy(0, n=3000).holdout.train
-    events = events_of(ParallelApple(rates=rates), noisy(0, n=3000))
-
-    alone = [finished(ParallelApple(learning_rate=rate), noisy(0, n=3000)) for rate in rates]
-    losses = [loss(learner, train.rows, train.labels) for _, learner in alone]
-    assert champion_of(events) == np.argmin(losses) == 1
-    assert events[-1].score == alone[np.argmin(losses)][0]
-
-
-def finished(algorithm, env):
-    log, (learner,) = ended(play("apple-parallel", algorithm, env, 0))
-    return log[-1].score, learner
-
-
-def champion_of(events):
-    return [e.configuration for e in events if isinstance(e, ChampionChanged)][-1]

@@ -9,10 +9,8 @@ from scipy import sparse
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.rows import Examples
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
-from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
-from tests.algorithms.parity import parity
 
 
 def regression(n=1500, d=6, seed=0, density=0.8):
@@ -72,25 +70,3 @@ def test_apple_is_as_good_as_stage_poly():
 
     assert ours < 1.15 * vws
     assert ours < 0.9 * error(Polynomial(learning_rate=0.5))
-
-
-def test_events_are_clean_and_the_best_rate_answers():
-    auditor = Auditor()
-    events = list(play("stage-poly", StagePoly(rates="0.001,0.5"), parity(500, order=2), 0))
-    for event in events:
-        auditor(event)
-    auditor.close()
-
-    changed = next(event for event in events if type(event).__name__ == "ChampionChanged")
-    assert changed.configuration == 1
-
-
-def test_one_pass_is_made_of_several():
-    env = regression()
-    once, twice = (
-        finished(StagePoly(), HoldoutEnvironment(env.holdout, passes=p)) for p in (1, 2)
-    )
-
-    assert (once.at, once.reason) == (1200, "budget spent")
-    assert (twice.at, twice.reason) == (1200, "algorithm stopped")
-    assert once.score == twice.score

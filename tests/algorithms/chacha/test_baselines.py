@@ -12,8 +12,6 @@ from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamE
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
-    LeaseGranted,
-    Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import make_learner
@@ -42,20 +40,6 @@ def test_one_slot_is_vanilla_exactly():
         assert np.array_equal(environment.predictions, vanilla.predictions)
 
 
-def test_random_configurations_never_change():
-    events, _ = run("random-configs", {"b": 3})
-
-    assert sum(isinstance(e, LeaseGranted) for e in events) == 3
-    assert sum(isinstance(e, ChampionChanged) for e in events) == 1
-    assert not any(isinstance(e, Paused) for e in events)
-
-
-def test_exhaustive_has_all_of_the_frontier_live():
-    events, _ = run("exhaustive")
-
-    assert sum(isinstance(e, LeaseGranted) for e in events) == 1 + 6
-
-
 def test_best_in_hindsight_is_never_worse_than_a_single_configuration():
     events, environment = run("best-in-hindsight")
     schema = stream_schema(environment.stream)
@@ -65,25 +49,12 @@ def test_best_in_hindsight_is_never_worse_than_a_single_configuration():
         own = make_learner(schema, configuration).learn_many(
             environment.stream.features, environment.stream.labels
         )
-        losses.append(environment.loss(own))
+        losses.append(np.mean((own.astype(float) - environment.stream.labels) ** 2))
 
     assert events[-1].score == pytest.approx(min(losses))
     (chosen,) = [e for e in events if isinstance(e, ChampionChanged)]
     admitted = [e for e in events if isinstance(e, ConfigurationAdmitted)]
     assert admitted[chosen.configuration].parameters["interactions"] == ["b × c"]
-
-
-def test_the_offline_learner_stops_learning():
-    data = stream()
-    _, offline = run("offline", {"share": 0.25}, data=data)
-    _, vanilla = run("vanilla", data=data)
-    schema = stream_schema(data)
-    learner = make_learner(schema, VWConfiguration())
-    learner.learn_many(data.features[:150], data.labels[:150])
-
-    assert np.array_equal(offline.predictions[:150], vanilla.predictions[:150])
-    assert np.array_equal(offline.predictions[150:], learner.predict_many(data.features[150:]))
-    assert offline.score().metrics["models_per_example"] == 0.25
 
 
 @pytest.mark.parametrize("tiny", [Tiny(), Tiny(classes=3)], ids=str)

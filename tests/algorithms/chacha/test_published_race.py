@@ -97,23 +97,6 @@ def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
     assert fresh.configuration not in (0, one, two, three)
 
 
-def test_no_one_leaves_when_all_fits():
-    race, _ = opened(4, rates(1.0, 2.0, 3.0))
-    set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 9.9}, N_MIN)
-    events = decide(race, N_MIN)
-
-    assert not any(isinstance(e, (Paused, Eliminated)) for e in events)
-
-
-def test_flaml_restarts_a_challenger_even_when_all_fits():
-    race, _ = opened(4, rates(1.0, 2.0, 3.0), replace(FLAML, expanded=False))
-    set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 1.2}, N_MIN)
-    events = decide(race, N_MIN)
-
-    assert {e.configuration for e in events if isinstance(e, Paused)} == {2, 3}
-    assert sum(isinstance(e, LeaseGranted) and e.fresh for e in events) == 2
-
-
 def test_of_those_that_had_leases_the_least_is_chosen():
     race, _ = opened(2, rates(1.0, 2.0, 3.0), replace(PAPER, keep="none"))
     order = []
@@ -175,57 +158,6 @@ def test_worse_is_tested_against_the_new_champion():
 
     assert race.champion == best
     assert {e.configuration for e in events if isinstance(e, Eliminated)} == {0, other}
-
-
-def test_flamls_old_champion_is_a_challenger():
-    race, _ = opened(2, rates(1.0), FLAML)
-    set_losses(race, {0: 1.0, 1: 0.5}, n=150, epsilon=0.1)
-    decide(race, 150)
-
-    assert race.champion == 1
-    assert race.challengers() == [0]
-
-
-def test_a_worse_challenger_is_gone_for_good():
-    race, _ = opened(2, rates(1.0, 2.0, 3.0, 4.0))
-    loser = numbers(race)[1]
-    set_losses(race, {0: 1.0, loser: 2.0}, n=10)
-    events = decide(race, 10)
-
-    assert [e.configuration for e in events if isinstance(e, Eliminated)] == [loser]
-    assert loser not in race.challengers()
-    assert numbers(race)[1] != loser
-
-
-def test_a_worse_challenger_keeps_a_slot_that_no_one_needs():
-    race, _ = opened(4, rates(1.0, 2.0))
-    set_losses(race, {0: 1.0, 1: 1.0, 2: 2.0}, n=10)
-    events = decide(race, 10)
-
-    # algorithm 2, line 3: c is not in S any more, but |S| <= b
-    assert not any(isinstance(e, Eliminated) for e in events)
-    assert race.challengers() == [1]
-    assert numbers(race) == [0, 1, 2]
-
-
-def test_the_authors_never_eliminate_below_b_candidates():
-    race, _ = opened(4, rates(1.0, 2.0, 3.0), FLAML)
-    set_losses(race, {0: 1.0, 1: 5.0, 2: 5.0, 3: 5.0}, n=150)
-    events = decide(race, 150)
-
-    assert not any(isinstance(e, Eliminated) for e in events)
-
-
-def test_without_a_safe_champion_its_lease_ends_too():
-    rules = replace(FLAML, keep="none", keep_champion=False)
-    race, _ = opened(2, rates(1.0, 2.0, 3.0), rules)
-    lease = race.candidates[0].lease
-    set_losses(race, {0: 1.0, numbers(race)[1]: 1.0}, n=lease)
-    events = decide(race, int(lease))
-
-    assert 0 in [e.configuration for e in events if isinstance(e, Paused)]
-    assert 0 not in numbers(race)
-    assert race.model() is None
 
 
 def test_leases_follow_raw_or_induced_features():

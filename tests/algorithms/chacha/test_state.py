@@ -31,25 +31,6 @@ def steps_of(rules, *rows, champion=0, n_candidates=1, **values):
     return steps
 
 
-def test_the_least_upper_bound_predicts():
-    steps = steps_of(PAPER, {"n": 9, "upper": 3}, {"n": 9, "upper": 2})
-
-    assert steps.select() == 1
-    assert steps.predictor == 1
-
-
-def test_until_a_model_is_ripe_the_last_predictor_goes_on_then_the_champion():
-    young = {"n": 99, "upper": 3}, {"n": 99, "upper": 2}
-
-    assert steps_of(FLAML, *young).select() == 0
-    assert steps_of(FLAML, *young, predictor=1).select() == 1
-    assert steps_of(FLAML, {"n": 100, "upper": 3}, young[1], predictor=1).select() == 0
-
-
-def test_no_one_predicts_while_the_champion_is_paused_and_all_are_fresh():
-    assert steps_of(PAPER, {}, {}, champion=7).select() == -1
-
-
 FRESH = {"low": math.inf, "high": -math.inf}
 
 
@@ -80,16 +61,6 @@ def test_bounds_are_epsilon_around_the_mean_and_never_below_zero():
     assert slot["lower"] == 0.0
 
 
-def test_one_label_makes_the_literal_bound_certain_but_not_the_authors():
-    epsilons = []
-    for rules in (PAPER, FLAML):
-        steps = steps_of(rules, {"dimension": 1, **FRESH})
-        steps.observe(4.0, np.zeros(1, np.float32))
-        epsilons.append(steps.slots["epsilon"][0])
-
-    assert epsilons == [0.0, pytest.approx(0.05 * math.sqrt(math.log10(1 / 0.1)))]
-
-
 CHAMPION = {"n": 200, "lower": 2.0, "upper": 2.2, "epsilon": 0.1}
 RIPE = {"n": 200, "lower": 1.0, "upper": 1.2, "epsilon": 0.1}
 YOUNG = {"n": 99, "lower": 0.5, "upper": 0.6, "epsilon": 0.05}
@@ -98,13 +69,6 @@ YOUNG = {"n": 99, "lower": 0.5, "upper": 0.6, "epsilon": 0.05}
 def test_a_young_challenger_hides_a_ripe_one_only_in_the_authors_program():
     assert steps_of(FLAML, CHAMPION, RIPE, YOUNG).challenger_to_promote(0) == -1
     assert steps_of(PAPER, CHAMPION, RIPE, YOUNG).challenger_to_promote(0) == 2
-
-
-def test_who_is_out_is_not_tested_again():
-    steps = steps_of(PAPER, CHAMPION, {**RIPE, "out": 1}, {**RIPE, "lower": 2.3, "out": 1})
-
-    assert steps.challenger_to_promote(0) == -1
-    assert not steps.is_worse(0, 2)
 
 
 def test_a_decision_is_due_at_the_end_of_a_lease_or_when_a_test_is_positive():

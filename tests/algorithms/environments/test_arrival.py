@@ -9,10 +9,10 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, play
+from leaseboard.algorithms.checks import ActionRecorder
 from leaseboard.algorithms.environments.arrival import Arrival
-from leaseboard.algorithms.environments.guard import Guard
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model, widened
-from leaseboard.algorithms.reference.naive import LastLabel, SeasonalLast
+from leaseboard.algorithms.reference.naive import LastLabel
 from leaseboard.algorithms.testing import Tiny, tiny_environment
 from tests.algorithms.played import audited
 
@@ -37,11 +37,11 @@ def environment(labels, kind="numbers", changed=False):
 
 def played(algorithm, env):
     """Return what is predicted of each row, of classes their probabilities."""
-    auditor, guard = Auditor(), Guard(env)
-    for event in play("x", algorithm, env, 0, guard.view):
+    auditor, recorder = Auditor(), ActionRecorder(env)
+    for event in play("x", algorithm, env, 0, recorder):
         auditor(event)
     auditor.close()
-    said = [given[0] for name, given, _ in guard.actions if name == "record"]
+    said = [given[0] for name, given in recorder.actions if name == "record"]
     return np.concatenate([widened(each, len(env.stream.classes)) for each in said])
 
 
@@ -105,16 +105,6 @@ def test_the_guarantee_is_reported_under_the_protocol():
     assert not {"share_of_bound", "nats_over_best"} & env.score().metrics.keys()
 
 
-def test_a_season_goes_on_at_a_row_s_own_age():
-    labels = np.tile(np.float32([1, 2, 3, 4]), 3)
-    predictor = SeasonalLast(period=4).predictor(1, "regression")
-    predictor.learn_many(np.zeros((9, 1), np.float32), labels[:9])
-
-    ahead = np.zeros((6, 1), np.float32)
-    assert predictor.predict_waiting(ahead, 0).tolist() == [2, 3, 4, 1, 2, 3]
-    assert predictor.predict_waiting(ahead, 2).tolist() == [4, 1, 2, 3, 4, 1]
-
-
 def test_rows_before_the_first_label_of_a_class_is_known_count_as_errors():
     tiny = tiny_environment("stream", TINY["classes"]).stream
     stream = replace(tiny, labels=np.float32([0, 1, 1, 2, 1, 0, 2, 1]), features=tiny.features[:8])
@@ -124,12 +114,3 @@ def test_rows_before_the_first_label_of_a_class_is_known_count_as_errors():
 
     assert env.predictions.tolist() == [-1, -1, -1, -1, 1, 0, 2, 1]
     assert env.score().metrics["log_loss"] == pytest.approx(0, abs=1e-9)
-
-
-def test_the_births_of_columns_are_those_of_rows_not_of_labels():
-    for kind in TINY:
-        env = environment("after=24", kind)
-        grown = replace(env.stream, births=(0, 0, 0, 100), features=env.stream.features.copy())
-        grown.features[:100, 3] = 0
-        late = StreamEnvironment(grown, arrival=env.arrival)
-        assert np.isfinite(played(registry.build("online-automl"), late)).all()

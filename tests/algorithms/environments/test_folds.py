@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from leaseboard.algorithms.abc_selection.cross_validation import CrossValidation
-from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import ConfigurationFailed, of
+from tests.selections import SimulatedFolds
 
 
 class Failing(SimulatedFolds):
@@ -43,23 +40,11 @@ def test_a_fit_costs_one_and_its_recorded_seconds_are_charged():
     assert score.value == score.metrics["cv_accuracy"] > 0.7
 
 
-def test_a_budget_ends_it_with_the_best_so_far():
-    env, _ = run(SimulatedFolds([0.6, 0.9], 100, 4, seed=0), budget=3)
-    assert env.at == 3
-    assert env.champion == 1
-
-
 def test_who_fails_leaves_with_its_reason():
     env, events = run(Failing([0.9, 0.6], 100, 4, seed=0))
     (left,) = of(events, ConfigurationFailed)
     assert "no memory of it" in left.reason
     assert env.champion == 1
-
-
-def test_where_all_fail_it_is_said():
-    env, _ = run(Failing([0.9], 100, 4, seed=0))
-    with pytest.raises(LeaseboardError, match="no memory of it"):
-        env.score()
 
 
 def test_rows_that_are_held_out_make_the_score():

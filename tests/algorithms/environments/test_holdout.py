@@ -25,15 +25,6 @@ def env(labels, test, task="classification", **options):
     return HoldoutEnvironment(Holdout(*parts, ("x",), task), **options)
 
 
-@pytest.mark.parametrize("order", ["shuffled", "kept"])
-@pytest.mark.parametrize("n", [2, 3, 10, 101])
-def test_split_uses_each_row_once(n, order):
-    train, test = split(n, 3, order=order)
-
-    assert sorted([*train, *test]) == list(range(n))
-    assert len(test) == max(1, round(n / 5))
-
-
 def test_both_orders_draw_the_same_members():
     shuffled, _ = split(50, 1, order="shuffled")
     kept, _ = split(50, 1, order="kept")
@@ -56,16 +47,6 @@ def test_the_curve_is_the_progressive_loss_and_the_score_the_test_error():
     assert score.metrics == {
         "progressive": 1 / 3, "progressive_squared": (0 + 4 + 0.25) / 3, "degree": 2.0,
     }  # fmt: skip
-
-
-def test_a_regression_is_scored_by_its_squared_error():
-    one = env([0.0], [1.0, 3.0], task="regression")
-    list(one.record(np.float32([2.0])))
-    one.submit(np.float32([0, 0]))
-
-    assert one.score().value == 5.0
-    assert one.score().metric == "test_mse"
-    assert one.score().metrics["progressive"] == 4.0
 
 
 def test_later_passes_count_but_do_not_enter_the_progressive_loss():
@@ -98,15 +79,6 @@ def test_the_ledger_refuses_what_was_not_granted():
     assert math.isnan(one.score().value)
 
 
-def test_speed_is_scored_without_the_test_rows():
-    one = env([1, 1], [1], score_on="progressive")
-    list(one.record(np.float32([1])))
-    one.skip(1, 3.0)
-
-    assert not one.scores_test
-    assert (one.score().value, one.score().metric) == (1.5, "progressive_squared")
-
-
 def of_classes(labels, test, n_classes=3):
     parts = (
         Part(np.zeros((len(values), 1), np.float32), np.array(values, np.float32))
@@ -125,11 +97,8 @@ def test_of_many_classes_the_largest_number_says_which():
     score = one.score()
     assert (score.value, score.metric) == (1 / 3, "test_error")
     assert score.metrics["progressive_squared"] == (0 + 1.5**2 + 0.75**2) / 2
-    for wrong, words in (
-        (np.zeros(2), r"shape \(2,\): give a number for each of 3 classes, shape \(n, 3\)"),
-        (np.zeros((2, 4)), "give a number for each of 3 classes"),
-    ):
-        with pytest.raises(ValueError, match=words):
+    for wrong in (np.zeros(2), np.zeros((2, 4))):
+        with pytest.raises(ValueError, match="a number for each of 3 classes"):
             list(of_classes([0, 2], [1, 2, 0]).record(wrong))
     with pytest.raises(ValueError, match="2 predictions of 3 examples"):
         of_classes([0, 2], [1, 2, 0]).submit(np.zeros((2, 3)))

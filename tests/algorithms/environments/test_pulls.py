@@ -5,7 +5,6 @@ import pytest
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import (
     OVERRUN,
-    UNAFFORDABLE,
     PullsEnvironment,
     Trial,
     Trials,
@@ -13,7 +12,6 @@ from leaseboard.algorithms.environments.pulls import (
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
 from leaseboard.algorithms.policies.bandits import Average
-from leaseboard.algorithms.policies.joint import JointSpace
 from leaseboard.algorithms.rising_bandits import RisingBandits
 
 
@@ -58,28 +56,6 @@ def test_a_trial_that_can_be_stopped_may_begin_with_most_of_what_is_not_reserved
     assert trials.seconds == [most, 35, 30]
 
 
-def test_joint_trials_and_those_that_begin_together_leave_what_is_reserved():
-    trials = Asked([(0.5, 10)], [(0.5, 10)], stoppable=(False, False))
-    trials.joint_trial = lambda *given: trials.trial(0, 0, given[2])
-    asked = []
-    trials.prefetch = lambda *given: asked.append(given[1])
-    env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True, reserve=lambda: 40.0)
-    env.prefetch([0, 1])
-    env.pull_joint("tpe")
-
-    assert (asked, trials.seconds) == ([30], [60])
-
-
-def test_a_joint_policy_ends_with_a_trial_that_does_not_fit():
-    trials = Listed([(0.5, 10)], [(0.5, 10)])
-    refused = Trial(0, {}, 0.0, None, 0.0, 0.0, "timeout", UNAFFORDABLE, ended=False)
-    trials.joint_trial = lambda *given: refused if given[1] else trials.trial(0, 0)
-    env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True)
-    list(play("tpe", JointSpace(optimiser="tpe"), env, 0))
-
-    assert (env.at, env.pulls[0]) == (10, 2)
-
-
 def test_a_trial_costs_one_and_its_recorded_seconds_are_charged():
     env = PullsEnvironment(Listed([(0.5, 3.0), (0.7, 1.0)]), budget=5)
     env.pull(0)
@@ -102,29 +78,11 @@ def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
     assert env.score().value == 0.5
 
 
-@pytest.mark.parametrize(("retire_after", "pulls"), [(3, 3), (0, 8)])
-def test_an_arm_that_always_fails_is_dismissed_and_the_rest_goes_on(retire_after, pulls):
-    env = PullsEnvironment(Listed([(0.0, 1.0)], [(0.8, 1.0)]), budget=40)
-    list(play("rb", RisingBandits(retire_after=retire_after), env, 0))
-
-    assert env.score().value == 0.8
-    assert env.pulls[0] == pulls
-    assert env.score().metrics["failed_trials"] == pulls
-
-
 def test_all_arms_failing_is_an_error_with_the_commonest_reason():
     env = PullsEnvironment(Listed([(0.0, 1.0)], [(0.0, 1.0)]), budget=4)
 
     with pytest.raises(LeaseboardError, match="all 4 trials failed, 4 of them because 'boom'"):
         list(play("average", Average(), env, 0))
-
-
-def test_a_budget_too_short_for_any_trial_says_so():
-    env = PullsEnvironment(Listed([(0.5, 3.0)]), budget=1.0, unit="cpu_seconds")
-    env.pull(0)
-
-    with pytest.raises(LeaseboardError, match="no trial was completed in a budget of 1"):
-        env.score()
 
 
 def test_low_fidelity_costs_less_and_cannot_be_champion():

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import LeaseGranted, ProbeFinished
 from tests.algorithms.played import ended
+from tests.selections import SimulatedLearners
 
 
 def env(**kwargs):
@@ -28,11 +28,6 @@ def test_a_probe_is_a_lease_and_its_result():
     assert (result.rows, result.test_rows) == (100, 200)
     assert probe.train_accuracy == result.train_accuracy
     assert samples.cost.cpu_seconds == pytest.approx(0.1)
-
-
-def test_a_full_training_is_tested_on_all_test_rows_however_many():
-    samples = SamplesEnvironment(SimulatedLearners((0.8,), 100, 1000, 0), initial_rows=50)
-    assert [ended(samples.probe(0, rows))[1].test_rows for rows in (50, 100)] == [100, 1000]
 
 
 def test_a_probe_beyond_the_budget_in_rows_is_not_run():
@@ -73,9 +68,3 @@ def test_a_fold_costs_what_it_is_trained_on_and_is_not_a_full_training():
     assert math.isnan(probe.train_accuracy)
     assert (samples.at, samples.cost.cpu_seconds) == (800, pytest.approx(0.8))
     assert samples.score().metrics["largest_rows"] == 800
-
-
-def test_a_fold_beyond_the_budget_is_not_bought():
-    samples = SamplesEnvironment(FoldedLearners((0.8, 0.6), 1000, 200, 0), budget=799)
-    assert list(samples.probe_fold(0, 1000, 0, 5)) == []
-    assert samples.at == 0

@@ -36,28 +36,6 @@ def worst(missed, window=WINDOW):
     return (total[window:] - total[:-window]).max(axis=0)
 
 
-def test_an_interval_needs_evidence():
-    intervals = Intervals()
-    for count in range(100):
-        bounded = np.isfinite(halves(intervals))
-        assert bounded.tolist() == [count >= few for few in (1, 4, 9, 19, 99)]
-        step(intervals, count % 7)
-
-
-def test_the_quantile_of_a_distribution_that_does_not_change_is_found():
-    labels = np.random.default_rng(0).normal(size=20_000)
-    intervals = learned(labels)
-    tracked = []
-    for label in labels[:4000]:
-        step(intervals, label)
-        tracked.append(halves(intervals))
-
-    expected = [0.674, 1.282, 1.645, 1.960, 2.576]
-    assert np.mean(tracked, axis=0) == pytest.approx(expected, rel=0.04)
-    assert intervals.notes(1.0)["coverage"] == pytest.approx(0.9, abs=0.001)
-    assert intervals.notes(1.0)["coverage_in_worst_window"] > 0.88
-
-
 @pytest.mark.parametrize("n", [40, 3 * SCORES])
 def test_half_a_width_is_the_quantile_of_the_scores_that_its_level_asks_for(n):
     """By NumPy's quantiles of both kinds of scores, and beyond the largest by the power of α."""
@@ -76,50 +54,6 @@ def test_half_a_width_is_the_quantile_of_the_scores_that_its_level_asks_for(n):
     assert found[:, 0].tolist() == [row[kind] for row, kind in zip(found, kinds, strict=True)]
     assert intervals.alphas == pytest.approx([0.5, 0.2, 0.1, 0.05, 0.01])
     assert Intervals().tracked[:, STEERED].tolist() == intervals.alphas.tolist()
-
-
-@pytest.mark.parametrize("level", range(4))
-def test_a_label_is_missed_just_outside_of_its_interval_and_not_on_its_edge(level):
-    for step, misses in ((0.0, 0), (1e-9, 1), (-1e-9, 0)):
-        intervals = learned(np.random.default_rng(6).normal(size=300))
-        before, asked = intervals.tracked.copy(), intervals.ask(0.0)
-        half = asked[5:].reshape(-1, 3)[level, 0]
-        intervals.update(half * (1 + step), 0.0, asked, 0)
-        moved = math.log(intervals.tracked[level, STEERED] / before[level, STEERED])
-
-        assert moved == pytest.approx(0.1 * (intervals.alphas[level] - misses))
-
-
-def test_it_is_wider_where_predictions_are_worse():
-    rng = np.random.default_rng(1)
-    predictions = rng.normal(size=20_000)
-    labels = predictions + rng.normal(size=20_000) * np.exp(predictions)
-    intervals = learned(labels, predictions)
-
-    low, high = (intervals.around(f, 0.9)[1] - f for f in (-1.5, 1.5))
-    assert 4 < high / low < 40  # e^3 = 20
-
-
-def test_a_new_level_of_errors_is_found_within_a_few_misses():
-    labels = np.random.default_rng(3).normal(size=2000)
-    intervals, missed = learned(1e-8 * labels), []
-    for label in 1e5 * labels:
-        missed.append(np.abs(label) > halves(intervals))
-        step(intervals, label)
-
-    assert (worst(np.array(missed)) <= [545, 235, 135, 80, 30]).all()
-
-
-def test_constant_labels_have_intervals_of_width_0_that_hold_them():
-    intervals = learned(np.full(3000, 7.0), np.full(3000, 7.0))
-
-    low, high = intervals.around(7.0, 0.9)
-    assert low < 7.0 < high < low + 2e-6  # what rounds to 7 in float32
-    assert intervals.notes(0.0) == {
-        "coverage": 1.0,
-        "unbounded_intervals": 0.0,
-        "coverage_in_worst_window": 1.0,
-    }
 
 
 @settings(max_examples=25)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
@@ -20,13 +19,13 @@ def examples(n):
     features = rng.normal(size=(n, 4)).astype(np.float32)
     features[rng.random(features.shape) < 0.1] = 0
     labels = (features[:, 1] * features[:, 2] + features[:, 3] + 5).astype(np.float32)
-    return uniform(features), uniform(labels)
+    return np.ascontiguousarray(features), np.ascontiguousarray(labels)
 
 
 def run(models, branches):
     """Return predictions of 60 examples; `branches` leave slot 0 after 40 of them."""
     features, labels = examples(60)
-    ones = uniform(np.ones(60, dtype=np.float32))
+    ones = np.ascontiguousarray(np.ones(60, dtype=np.float32))
     slots = np.arange(1 + len(branches))
     predictions = np.zeros((60, len(slots)), dtype=np.float32)
     models.start(0, PARENT)

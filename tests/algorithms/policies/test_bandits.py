@@ -4,28 +4,24 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import PullsEnvironment
-from leaseboard.algorithms.events import ChampionChanged, Eliminated, TrialFinished
-from leaseboard.algorithms.policies import bandits
+from leaseboard.algorithms.events import TrialFinished
 from leaseboard.algorithms.policies.bandits import (
     Average,
     EpsilonGreedy,
-    MaxUcb,
     RandomArm,
     Softmax,
-    ThompsonSampling,
     UpperConfidenceBound,
     max_ucb_index,
     rescaled,
     softmax,
     ucb_index,
 )
-from leaseboard.algorithms.policies.policy import ArmPolicy, Problem
-from leaseboard.algorithms.rising_bandits import Heidari, growing_total
+from leaseboard.algorithms.policies.policy import ArmPolicy
+from leaseboard.algorithms.rising_bandits import growing_total
 from tests.algorithms.played import audited
 from tests.algorithms.synthetic_trials import SyntheticTrials
-from tests.simulation import SEVEN_GAUSSIANS, GaussianArms, RisingArms, simulate
+from tests.simulation import SEVEN_GAUSSIANS, simulate
 
 POLICIES = [
     entry.name
@@ -59,22 +55,6 @@ def test_softmax_probabilities():
     assert softmax(np.array([0.0, 0.05]), 0.1)[1] == pytest.approx(1 / (1 + np.exp(-0.5)))
 
 
-def test_max_ucb_counts_the_pull_that_it_is_about_to_make(monkeypatch):
-    seen = []
-
-    def index(maximum, pulls, t, alpha):
-        seen.append((t, int(pulls.sum())))
-        return maximum
-
-    monkeypatch.setattr(bandits, "max_ucb_index", index)
-    policy = MaxUcb().policy(Problem(2, 9.0), np.random.default_rng(0))
-    for _ in range(9):
-        policy.update(policy.select(), 0.5)
-
-    assert [t for t, _ in seen] == [pulls + 1 for _, pulls in seen]
-    assert seen
-
-
 @pytest.mark.parametrize(("y", "omega", "steps"), [(0.5, 0.1, 10), (0.2, 0.0, 5), (0.9, 0.3, 4)])
 def test_growing_total_is_the_sum(y, omega, steps):
     expected = sum(min(1.0, y + omega * s) for s in range(1, steps + 1))
@@ -87,53 +67,6 @@ def test_average_shares_evenly_and_gives_the_last_arm_the_remainder():
 
     assert np.sort(counts, axis=1).tolist() == [[14] * 6 + [16]] * 50
     assert len({tuple(row) for row in counts.tolist()}) > 1  # the last arm is drawn
-
-
-def test_average_in_seconds_shares_the_time():
-    shares = [
-        Average().policy(Problem(4, 10.0, unit), np.random.default_rng(0))._share
-        for unit in ("cpu_seconds", "wall_seconds", "trials")
-    ]
-    assert shares == [2.5, 2.5, 2.0]
-    policy = Average().policy(Problem(2, 10.0, "cpu_seconds"), np.random.default_rng(0))
-    arms = []
-    for _ in range(5):
-        arm = policy.select()
-        arms.append(arm)
-        policy.update(arm, 0.5, 2.0)
-
-    assert arms[:3] == [arms[0]] * 3
-    assert arms[3:] == [1 - arms[0]] * 2
-
-
-def test_ucb_freezes_an_arm_without_hyperparameters():
-    problem = Problem(2, 50, tunable=(True, False))
-    policy = UpperConfidenceBound(freeze_constant_arms=True).policy(
-        problem, np.random.default_rng(0)
-    )
-    for _ in range(50):
-        arm = policy.select()
-        policy.update(arm, 0.1 + 0.8 * arm)
-
-    assert policy.pulls.tolist() == [49, 1]
-
-
-def test_thompson_sampling_prefers_the_better_coin():
-    arms = GaussianArms((0.2, 0.8), (0.0, 0.0))
-
-    assert simulate(ThompsonSampling(), arms, 500, 20, 0).exploitation[:, 1].mean() > 0.9
-
-
-def test_max_ucb_finds_the_heavy_tail():
-    arms = GaussianArms((0.5, 0.6), (0.2, 0.01))
-
-    assert simulate(MaxUcb(), arms, 300, 20, 0).exploitation[:, 0].mean() > 0.8
-
-
-def test_heidari_keeps_the_arm_with_the_largest_total():
-    arms = RisingArms((0.9, 0.5), (0.3, 0.1), (1.0, 1.0))
-
-    assert simulate(Heidari(C=2), arms, 200, 2, 0).pulls[:, 0].min() > 150
 
 
 @pytest.mark.parametrize(
@@ -162,15 +95,3 @@ def test_a_policy_pulls_exactly_its_budget():
         env = PullsEnvironment(SyntheticTrials(SEVEN_GAUSSIANS, 0), 200)
         log = audited(name, registry.build(name), env)  # some feedbacks exceed 1
         assert sum(isinstance(e, TrialFinished) for e in log) == 200 == sum(env.pulls), name
-
-
-def test_the_first_of_equal_trials_is_the_champion_and_the_first_of_equal_arms_the_leader():
-    trials = SyntheticTrials(GaussianArms((0.5, 0.5, 0.4), (0.0, 0.0, 0.0)), 0)
-    algorithm = registry.build("rising-bandits", {"C": 2})
-    log = list(play("rising-bandits", algorithm, PullsEnvironment(trials, 30), 0))
-
-    (champion,) = [event.configuration for event in log if isinstance(event, ChampionChanged)]
-    out = {event.configuration: event.reason for event in log if isinstance(event, Eliminated)}
-    assert champion == 3  # the trial after the arms 0, 1 and 2
-    assert out.keys() == {1, 2}
-    assert all(reason.endswith("of arm 0") for reason in out.values())

@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import invgamma, lomax, norm
 
-from leaseboard.algorithms.policies.bandits import MaxUcb
 from leaseboard.algorithms.policies.policy import Problem
 from leaseboard.algorithms.policies.posterior import (
     PosteriorMax,
     PsMax,
     expected_improvement,
 )
-from tests.simulation import GaussianArms, RisingArms, simulate
 
 K = 8
 
@@ -60,17 +58,6 @@ def test_ps_max_decides_as_the_published_formulas_in_every_pull(pulls):
     assert ours == read_from_the_formulas(rewards, 3)
 
 
-def test_a_mean_has_less_spread_than_a_reward():
-    # Two arms of one mean: the wide one has the larger maximum, which the mean hides.
-    arms = GaussianArms((0.5, 0.52), (0.2, 0.01))
-    wide = {
-        predictive: simulate(PsMax(predictive=predictive), arms, 300, 40, 0).exploitation[:, 0]
-        for predictive in (False, True)
-    }
-
-    assert wide[True].mean() > wide[False].mean() + 0.05
-
-
 def test_expected_improvement_is_the_mean_of_the_excess_beyond_the_gap():
     alpha, beta = 3.5, 0.2
     for gap in (0.0, 0.05, 0.4):
@@ -102,20 +89,6 @@ def test_the_index_from_its_formula():
     assert policy.index() == pytest.approx([first, none])
 
 
-def test_a_record_of_exchangeable_rewards_is_as_probable_as_said():
-    rng = np.random.default_rng(0)
-    x = rng.gumbel(size=(20_000, 10))  # any distribution
-
-    assert (x[:, 9] > x[:, :9].max(axis=1)).mean() == pytest.approx(1 / 10, abs=0.007)
-
-
-def test_an_arm_that_breaks_records_is_expected_to_break_more():
-    rising, flat = [0.5, 0.51, 0.52, 0.53, 0.54], [0.54, 0.53, 0.52, 0.51, 0.5]
-    index = started(posterior_max(2), [rising, flat]).index()
-
-    assert index[0] > 1.5 * index[1]  # the same rewards in another order
-
-
 def test_a_failed_trial_is_censored():
     crashes = {(0, 1), (0, 3)}
     with_them = started(posterior_max(2), [[0.5, 0, 0.6, 0], [0.4] * 4], failures=crashes)
@@ -124,31 +97,6 @@ def test_a_failed_trial_is_censored():
 
     assert with_them._excess[0] == alone._excess[0] == pytest.approx(0.1)
     assert with_them.index()[0] < alone.index()[0] < as_zero.index()[0]
-
-
-def test_arms_that_all_fail_at_first_leave_finite_indices():
-    policy = started(posterior_max(3), [[0.0], [0.0], [0.0]], failures={(0, 0), (1, 0), (2, 0)})
-    assert np.isfinite(policy.index()).all()
-    policy = started(posterior_max(3), [[0.0], [0.7], [0.6]], failures={(0, 0)})
-    index = policy.index()
-
-    assert index[0] == pytest.approx(index[2])  # as the worst of the others
-
-
-def test_of_equal_arms_the_cheap_one_is_next():
-    rewards = [[0.5, 0.6], [0.5, 0.6]]
-    policy = started(posterior_max(2, 60.0, "cpu_seconds"), rewards, costs=(2.0, 0.5))
-    index = policy.index()
-
-    assert index[1] == pytest.approx(4 * index[0])
-    assert policy.select() == 1
-
-
-def test_a_rising_arm_is_found_with_less_regret_than_by_max_ucb():
-    arms = RisingArms((0.9, 0.86, 0.8, 0.7, 0.6), (0.4, 0.25, 0.1, 0.1, 0.1), (0.5,) * 5, 0.02)
-    ours, others = (simulate(each, arms, 200, 50, 0).curve for each in (PosteriorMax(), MaxUcb()))
-
-    assert (0.9 - ours).mean() < 0.9 * (0.9 - others).mean()
 
 
 @pytest.mark.parametrize(

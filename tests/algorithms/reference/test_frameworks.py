@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import Cost, play
 from leaseboard.algorithms.environments.samples import (
     Decided,
@@ -15,31 +14,23 @@ from leaseboard.algorithms.environments.samples import (
     SamplesEnvironment,
 )
 from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
-from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
+from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import (
     ChampionChanged,
-    ConfigurationFailed,
     Eliminated,
-    Finished,
     LeaseGranted,
     ProbeFinished,
     of,
 )
-from leaseboard.algorithms.reference.frameworks import OutsideSearch, StreamFramework
+from leaseboard.algorithms.reference.frameworks import OutsideSearch
 from leaseboard.algorithms.testing import Tiny, tiny_environment
 from tests.algorithms import outside
 from tests.algorithms.played import audited
+from tests.selections import SimulatedLearners
 
 __all__ = ["outside"]  # in place of the other libraries
 
-NAMES = [
-    name
-    for name in registry.names()
-    if issubclass(registry.algorithm_class(name), StreamFramework)
-]
 ROWS = BLOCK + 5
-CALLED = {"stock": ["flaml-autovw"]}
-"""Learners whose names do not begin with their environment's."""
 
 
 class Reporting:
@@ -105,28 +96,6 @@ def test_one_that_is_broken_off_is_closed_and_costs_nothing(env):
     assert tried.cost is None
 
 
-def test_one_that_predicts_no_number_is_closed(env):
-    outside = Reporting(np.full(ROWS, np.nan))
-
-    with pytest.raises(Exception, match="the prediction of example 0 is nan"):
-        list(play("x", registry.build("river-linear"), env(outside), 0))
-
-    assert outside.said[-1] == "closed"
-
-
-def test_without_a_place_to_run_it_is_skipped(env):
-    with pytest.raises(SkipError, match="river runs on jobs alone"):
-        list(play("x", registry.build("river-linear"), env(None), 0))
-
-
-def test_every_name_is_the_learner_that_it_says():
-    for name in NAMES:
-        log = list(play("x", registry.build(name), tiny_environment("stream"), 0))
-        said = log[1].parameters
-        assert name in {f"{said['system']}-{said['learner']}", *CALLED.get(said["learner"], ())}
-        assert isinstance(log[-1], Finished)
-
-
 def test_who_cannot_do_a_task_is_barred_from_it():
     numbers = tiny_environment("stream")
     two = StreamEnvironment(replace(numbers.stream, task="classification"))
@@ -141,15 +110,6 @@ def test_who_cannot_do_a_task_is_barred_from_it():
         for name in can
     }
     assert found == can
-
-
-def test_a_learner_of_another_system_is_refused():
-    with pytest.raises(UsageError, match=r"unknown learner of capymoa 'linear'; known: arf, "):
-        registry.build("capymoa-arf", {"learner": "linear"})
-    with pytest.raises(UsageError, match=r"unknown learner of river 'linaer': did you mean 'lin"):
-        registry.build("river-linear", {"learner": "linaer"})
-    with pytest.raises(UsageError, match="unknown system on streams 'rivr': did you mean 'river'"):
-        registry.build("river-linear", {"system": "rivr"})
 
 
 SEARCHES = [
@@ -218,26 +178,6 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
         (0, "is pruned")
     ]
     assert log[-1].score == ThreeLearners().real_accuracy(1)
-
-
-def test_what_crashes_has_no_accuracy_and_is_never_chosen():
-    saying = Saying(ProbeAsked(2, 400), ProbeAsked(2, 1600), ProbeAsked(0, 400), Decided(0, {}))
-    _, log = run(saying)
-
-    assert saying.heard[2] is None
-    assert [(each.configuration, each.reason) for each in of(log, ConfigurationFailed)] == [
-        (2, "crash at 1600 rows: boom")
-    ]
-
-
-def test_who_finds_nothing_that_can_be_trained_fails_with_the_last_reason():
-    with pytest.raises(LeaseboardError, match=r"could be trained: configuration 2 .* boom"):
-        run(Saying(ProbeAsked(2, 1600), Decided(None)))
-
-
-def test_a_choice_that_cannot_be_trained_in_full_is_not_a_score():
-    with pytest.raises(LeaseboardError, match="configuration 2 cannot be trained on 2000"):
-        run(Saying(ProbeAsked(2, 400), Decided(2)))
 
 
 def test_a_fold_is_leased_the_rows_that_it_is_trained_on():

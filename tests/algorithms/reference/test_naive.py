@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms import plain, registry
-from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.measures import loss_of
@@ -23,7 +22,7 @@ from leaseboard.algorithms.reference.naive import (
     best_baseline,
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
-from leaseboard.algorithms.reference.season_steps import LONGEST, period_after
+from leaseboard.algorithms.reference.season_steps import period_after
 from tests.algorithms.played import ended
 
 ALL = (RunningMean(), LastLabel(), SeasonalLast(), SeasonalLast(period=3), OnlineRidge())
@@ -34,75 +33,6 @@ def stream(labels, features=None, task="regression"):
     x = np.zeros((len(labels), 1)) if features is None else features
     names = tuple(map(str, range(x.shape[1])))
     return Stream(np.asarray(x, np.float32), labels, (Namespace("a", 0, x.shape[1]),), names, task)
-
-
-def predictions(algorithm, labels, task="regression"):
-    nothing = np.zeros((len(labels), 1), np.float32)
-    predictor = algorithm.predictor(1, task)
-    return predictor.learn_many(nothing, np.asarray(labels, np.float32)).tolist()
-
-
-def test_classes_are_predicted_by_what_was_more_often_and_what_was_last():
-    labels = [1, 1, -1, -1, -1]
-
-    assert np.sign(predictions(RunningMean(), labels, "classification")).tolist() == [
-        0,
-        1,
-        1,
-        1,
-        0,
-    ]
-    assert predictions(LastLabel(), labels, "classification") == [0, 1, 1, -1, -1]
-
-
-def test_a_period_is_found_and_reported():
-    labels = np.tile([1.0, 5.0, 2.0, 8.0, 3.0], 40)
-    env = StreamEnvironment(stream(labels))
-    list(play("seasonal-last", registry.build("seasonal-last"), env, 0))
-
-    assert env.score().metrics["period"] == 5
-    assert np.array_equal(env.predictions[60:], labels[60:].astype(np.float32))
-
-
-def test_a_given_period_may_be_longer_than_those_looked_for():
-    labels = np.arange(2 * LONGEST + 5) % (LONGEST + 1)
-    given = predictions(SeasonalLast(period=LONGEST + 1), labels)
-
-    assert given[LONGEST + 1 :] == labels[LONGEST + 1 :].tolist()
-    assert given[5] == labels[4]  # until a period has passed, the last label
-
-
-def test_the_period_is_the_one_of_least_mean_loss():
-    """Against the definition, without sums that are carried on."""
-    rng = np.random.default_rng(3)
-    y = rng.normal(size=60) + 2 * np.sin(np.arange(60) / 7 * 2 * np.pi)
-    y = y.astype(np.float32).astype(float)
-    expected = [0.0]
-    for t in range(1, 60):
-        lags = range(2, t // 2 + 1)
-        losses = {m: np.mean([(y[s] - y[s - m]) ** 2 for s in range(m, t)]) for m in lags}
-        expected.append(y[t - min(losses, key=losses.get)] if losses else y[t - 1])
-
-    assert predictions(SeasonalLast(), y) == pytest.approx(expected)
-
-
-@given(
-    st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=40),
-    st.integers(1, 40),
-    st.sampled_from(ALL),
-)
-def test_blocks_change_nothing(labels, cut, algorithm):
-    y = np.asarray(labels, np.float32)
-    x = np.random.default_rng(len(y)).normal(size=(len(y), 2)).astype(np.float32)
-    whole = algorithm.predictor(2, "regression").learn_many(x, y)
-    parts = algorithm.predictor(2, "regression")
-    pieces = [
-        parts.learn_many(x[rows], y[rows])
-        for rows in (slice(cut), slice(cut, None))
-        if len(y[rows])
-    ]
-
-    assert np.array_equal(np.concatenate(pieces), whole)
 
 
 @pytest.mark.parametrize("algorithm", ALL)
@@ -128,18 +58,6 @@ def test_they_follow_the_target_s_scale_and_shift(algorithm):
 
     plain, moved = reported(y, x), reported(1000 * y + 500, x * [1, 100, 0.01])
     assert moved[1:] == pytest.approx(1000 * plain[1:] + 500, abs=0.5)
-
-
-def test_only_those_that_can_do_without_labels_leave_a_model():
-    rng = np.random.default_rng(2)
-    x, y = rng.normal(size=(80, 2)), rng.normal(size=80) + 3
-    left = {}
-    for name in ("running-mean", "last-label", "seasonal-last", "online-ridge"):
-        env = StreamEnvironment(stream(y, x))
-        left[name] = ended(registry.build(name).run(env, 0))[1]
-
-    assert left["last-label"] is left["seasonal-last"] is None
-    assert left["running-mean"].predict([5.0, 5.0]) == pytest.approx(y.mean(), rel=1e-5)
 
 
 @given(
@@ -175,13 +93,6 @@ def test_the_one_that_loses_least_is_named_with_its_loss():
     assert best_baseline(env(np.tile(random.normal(size=20), 25)))[0] == "seasonal-last"
     name, loss = best_baseline(env([1, 2, 4, 9], budget=3))
     assert (name, loss) == ("last-label", pytest.approx(2.0))
-
-
-def test_classes_are_compared_by_their_errors():
-    name, loss = best_baseline(env([1, 1, 1, -1, -1, -1], task="classification"))
-
-    assert name == "last-label"
-    assert loss == pytest.approx(2 / 6)
 
 
 def test_ridge_takes_part_with_any_number_of_features():
@@ -236,19 +147,6 @@ def test_baselines_that_were_saved_learn_on_as_classes_come(width):
         assert set(reported) == {*NAIVE_BASELINES} - {"online-ridge"} | {ridge}
 
 
-def test_ridge_begins_again_on_selected_features_beyond_its_most():
-    rng = np.random.default_rng(0)
-    baselines = Baselines("regression")
-    reported = [
-        baselines.learn(rows_of(rng, 50, width), rng.normal(size=50)) for width in (1024, 1025)
-    ]
-    baselines = Baselines.restored(baselines.state())
-    reported.append(baselines.learn(rows_of(rng, 50, 1025), rng.normal(size=50)))
-
-    assert "online-ridge" in reported[0]
-    assert all("online-ridge on selected features" in each for each in reported[1:])
-
-
 NOTHING = np.zeros((9, 1), np.float32)
 
 
@@ -267,18 +165,6 @@ def sample(n=400, k=4):
     found[: n // 2][found[: n // 2] == k - 1] = 0
     places = {}
     return x, np.float32([places.setdefault(one, len(places)) for one in found.tolist()])
-
-
-def test_shares_are_those_of_the_labels_before():
-    assert probabilities(RunningMean(), [0, 1, 1, 2]).tolist() == [
-        [0, 0, 0], [1, 0, 0], [0.5, 0.5, 0], [1 / 3, 2 / 3, 0]
-    ]  # fmt: skip
-
-
-def test_the_last_label_is_certain():
-    found = probabilities(LastLabel(), [0, 2, 1])
-
-    assert found.tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 1]]
 
 
 def test_a_season_of_classes_is_found_for_any_numbers():

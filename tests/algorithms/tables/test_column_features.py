@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.tables.column_features import ColumnFeatures, Texts
-from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES, FeatureMap
+from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.algorithms.tables.values import LONGEST_LABEL, WORDS
 
 LONG = "Owls eat mice. " * 20
@@ -99,15 +99,6 @@ def test_no_row_depends_on_those_after_it(rows, later):
     assert whole[: len(rows), : len(own)].tobytes() == part.tobytes()
     assert births[: len(own)].tolist() == own.tolist()
     assert not whole[: len(rows), len(own) :].any()
-
-
-def test_texts_without_end_have_a_bounded_width():
-    ids = Texts(np.arange(5000), [f"user {i}" for i in range(5000)])
-    rows, births = ColumnFeatures().encode({"id": ids}, learns=True)
-
-    assert rows.shape == (5000, MOST_VALUES + BUCKETS)
-    assert (rows.sum(axis=1) == 1).all()
-    assert births[:MOST_VALUES].tolist() == list(range(MOST_VALUES))
 
 
 def test_a_column_is_free_text_from_its_first_long_value_on():

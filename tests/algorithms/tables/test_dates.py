@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
-from leaseboard.algorithms.tables.column_types import with_dates
 from leaseboard.algorithms.tables.dates import date_of, dates_of, refuse_unsure, shows_day_first
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -77,24 +76,6 @@ def test_any_text_is_a_date_of_the_calendar_or_none(text):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["20240131", "2024", "2024-01", "12:30", "1.5", "10.2.3", "30.02.2024", "2024-02-30",
-     "29 February 2023", "2024-13-01", "2024-01-31 24:00", "2024-01-31 13:00 PM", "1-2/2024",
-     "2024-01/31", "31 Foo 2024", "tomorrow", "2024-01-31T", "0000-01-01", "1/2/24", "13.02.24",
-     "٢٠٢٤-٠١-٣١", "2024-01-31\n", "2024-01-31 10:00:61", "5 May", ""],
-)  # fmt: skip
-def test_other_texts_are_none(text):
-    assert [date_of(text, order) for order in (None, True, False)] == [None] * 3
-
-
-def test_the_clock_counts_and_not_the_offset():
-    for offset in ("Z", " UTC", "+01:00", "-0530", "+14"):
-        assert date_of(f"2024-06-30 09:15{offset}") == dt.datetime(2024, 6, 30, 9, 15)
-    assert date_of("2024-06-30 12:05 am") == dt.datetime(2024, 6, 30, 0, 5)
-    assert date_of("2024-06-30 12:05 PM") == dt.datetime(2024, 6, 30, 12, 5)
-
-
-@pytest.mark.parametrize(
     ("texts", "why"),
     [
         (["01/02/2024", "3/4/2024 10:00"], "'01/02/2024', whose day or century is not"),
@@ -136,9 +117,3 @@ def test_a_frame_is_learned_with_its_texts_as_dates_in_blocks_of_any_size():
     assert models[0].feature_importances_.keys() == {"t"}
     with pytest.raises(DataError, match="'t' holds dates such as '02/03/2024', whose day"):
         models[0].predict_many(pd.DataFrame({"t": pd.Series(["02/03/2024"], dtype="str")}))
-
-
-def test_categories_and_objects_are_not_read():
-    for kind in (object, "category"):
-        frame = pd.DataFrame({"t": pd.Series(["2024-01-31", "1/2/2024"], dtype=kind)})
-        assert with_dates(frame)["t"].tolist() == ["2024-01-31", "1/2/2024"]

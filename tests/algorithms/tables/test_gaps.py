@@ -16,23 +16,6 @@ def filled(values, state=None, *, learns=True):
     return rows
 
 
-def test_values_stay_what_they_are_and_every_gap_gets_a_number():
-    rows = np.array([[NAN, 1.0], [2.0, NAN], [NAN, NAN], [4.0, 5.0]])
-    found = filled(rows)
-
-    known = ~np.isnan(rows)
-    assert (found[known] == rows[known]).all()
-    assert np.isfinite(found).all()
-    assert found[0, 0] == 0.0  # nothing is known yet
-
-
-def test_where_neighbours_have_nothing_in_common_it_is_the_mean():
-    values = np.random.default_rng(0).normal(5, 1, 10_000)
-    found = filled([*values, NAN])[-1, 0]
-
-    assert abs(found - values.mean()) < 0.05
-
-
 def test_where_values_move_slowly_it_is_the_last_one_and_in_a_long_gap_the_mean():
     random = np.random.default_rng(0)
     values = [0.0]
@@ -64,14 +47,6 @@ def test_later_rows_change_nothing(values, place, other):
     changed = [*values[: cut + 1], other, *values[cut + 1 :]]
 
     assert np.array_equal(filled(values)[: cut + 1], filled(changed)[: cut + 1])
-
-
-@given(st.lists(numbers, max_size=30), st.lists(numbers, max_size=30))
-def test_blocks_of_any_size_give_the_same(first, second):
-    state = new_gaps(1)
-    apart = [*filled(first, state), *filled(second, state)]
-
-    assert np.array_equal(apart, [*filled([*first, *second])])
 
 
 @given(st.lists(numbers, min_size=1, max_size=30))

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
@@ -54,20 +53,6 @@ def test_what_is_masked_is_missing():
         complete_labels(masked[0])
 
 
-def test_a_damaged_sparse_matrix_is_refused():
-    damaged = sparse.csr_array(np.eye(3))
-    damaged.indices = damaged.indices + 7
-    with pytest.raises(DataError, match="X is a damaged sparse matrix"):
-        numbers_alone(damaged)
-
-
-def test_a_block_of_objects_that_are_numbers():
-    names, block = numeric_block(of_type([1, None, 2.5, np.float32(3), True], object))
-
-    assert names == ["0"]
-    assert np.array_equal(block[:, 0], [1, np.nan, 2.5, 3, 1], equal_nan=True)
-
-
 def test_durations_in_a_block_are_seconds_and_gaps_are_nan():
     for dtype in ("m8[s]", "m8[ns]", object):
         spans = np.array([90, "NaT", -1], "m8[s]").astype(dtype)[:, None]
@@ -76,29 +61,6 @@ def test_durations_in_a_block_are_seconds_and_gaps_are_nan():
         block = numeric_block([[gap], [1]])[1]
         assert np.isnan(FeatureMap().values({"x": gap}).get(("", "x"), np.nan))
         assert np.array_equal(block[:, 0], [np.nan, 1], equal_nan=True)
-
-
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("values", [DAYS, DAYS - DAYS[0]], ids=["dates", "spans"])
-def test_times_are_neither_labels_nor_importances(unit, values):
-    values = values.astype(f"{values.dtype.kind}8[{unit}]")
-    with pytest.raises(TypeError, match="a regressor learns numbers"):
-        labels_of(values)
-    with pytest.raises(ValueError, match="must be a finite number >= 0"):
-        importances_of(values, 2)
-
-
-@pytest.mark.parametrize("sign", [1, -1])
-def test_an_integer_beyond_all_floats_is_infinite(sign):
-    beyond = sign * 10**400
-    with pytest.raises(ValueError, match="must be finite in 32 bits: leave the example out"):
-        labels_of([1.0, beyond])
-    with pytest.raises(ValueError, match="must be a finite number >= 0"):
-        importances_of([1.0, beyond], 2)
-    with pytest.raises(ValueError, match="must be finite in 32 bits"):
-        FeatureMap().values({"x": beyond})
-    with pytest.raises(ValueError, match=r"example 1 has a value .* not finite in 32 bits"):
-        numeric_block([[1], [beyond]])
 
 
 @pytest.mark.parametrize("w", [0.0, 1e-50, 1e-40, 0.5, 1, 1e9])

@@ -80,25 +80,6 @@ def test_what_32_bits_cannot_hold_and_other_things_are_refused():
             parts_of("x", value)
 
 
-@pytest.mark.parametrize(
-    ("value", "same"),
-    [(b"caf\xc3\xa9", "caf\u00e9"), (np.str_("a"), "a"), (pd.Interval(0, 1), "(0, 1]"),
-     (pd.Period("2024-03"), dt.date(2024, 3, 1)), (np.bytes_(b"a" * 300), "a" * 300)],
-    ids=lambda value: type(value).__name__,
-)  # fmt: skip
-def test_bytes_and_intervals_are_texts_and_a_period_is_its_first_moment(value, same):
-    assert FeatureMap().values({"x": value}) == FeatureMap().values({"x": same})
-    assert parts_of("x", copied(value)) == parts_of("x", same)
-
-
-def test_midnight_has_no_hour_so_that_a_day_is_its_midnight():
-    days = dt.datetime(2024, 2, 29), dt.date(2024, 2, 29), pd.Timestamp("2024-02-29")
-    midnight, *others = (parts_of("x", day) for day in days)
-
-    assert others == [midnight, midnight]
-    assert parts_of("x", dt.datetime(2024, 2, 29, 1))[0] == ("x hour", "1")
-
-
 @pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "s", "ms"])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_date_beyond_64_bits_is_refused(unit, sign):
@@ -108,7 +89,3 @@ def test_a_date_beyond_64_bits_is_refused(unit, sign):
     assert parts_of("x", near)[-1][1] == int(near.astype("datetime64[D]").astype(int))
     with pytest.raises(ValueError, match=r"date -?\d+.* is too far from 1970"):
         parts_of("x", far)
-
-
-def test_a_text_of_numpy_is_copied_as_one_of_python():
-    assert type(copied(np.str_("a"))) is str

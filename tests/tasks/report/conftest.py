@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.events import (
@@ -37,6 +36,7 @@ from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.report import build
 from leaseboard.tasks.report.material import Material, Reader
+from tests.selections import SimulatedLearners
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.events import Started
@@ -19,6 +18,7 @@ from leaseboard.tasks.score.selection import (
     standings,
     with_metrics,
 )
+from tests.selections import SimulatedLearners
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.8, 0.5)
 

@@ -6,7 +6,6 @@ import re
 from types import SimpleNamespace
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.tasks.report.sections.selections import (
@@ -15,6 +14,7 @@ from leaseboard.tasks.report.sections.selections import (
     selection_log,
     selections,
 )
+from tests.selections import SimulatedLearners
 
 
 def log(name):
