@@ -1,6 +1,6 @@
 """Diagnostics of a run: a pure function for each code, on results and event logs.
 
-The page ``docs/diagnostics.md`` has their tests and levels, and how often they are wrong. Several
+The page ``docs/guides/gate.md`` has their tests and levels, and how often they are wrong. Several
 algorithms share a level.
 """
 

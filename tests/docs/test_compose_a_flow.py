@@ -22,7 +22,7 @@ from tests.docs import pages
 pytestmark = pytest.mark.slow
 
 
-PAGE = pages.DOCS / "how-to" / "compose-a-flow.md"
+PAGE = pages.DOCS / "guides/schedule.md"
 MOST_LINES = 25
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from leaseboard.tasks.serve.service import Meters
 
 ROOT = Path(__file__).parents[2]
-EVENTS = ROOT / "docs" / "how-to" / "react-to-events.md"
+EVENTS = ROOT / "docs/guides/schedule.md"
 _NAME = re.compile(r"(?<![\w./:@-])leaseboard\.([a-z]+)\.([A-Za-z][a-z-]*)(\.NAME|\b)")
 _METRIC = re.compile(r"(?<![\w./-])leaseboard_[a-z_]+\b")
 LAYERS = ("algorithms", "tasks", "flows", "plugins", "losses")

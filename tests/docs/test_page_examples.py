@@ -2,18 +2,16 @@
 
 import pytest
 
-from leaseboard.flows import cli
 from tests.docs import pages
 
 pytestmark = pytest.mark.slow
 
 PRINTED = {
-    "champion-and-challenger.md": ["challenger", "True 1.0"],
-    "how-to/select-a-configuration.md": ["logistic", "['logisticregression__C']"],
-}
+    "guides/live-model.md": ["challenger", "True 1.0"],
+    }
 """What a page that does not say it in comments prints; of more lines the first and the last."""
 IN_COMMENTS = (
-    "how-to/learn-your-stream.md",
+    "guides/stream.md",
     "benchmarks/frameworks-on-streams.md",
 )
 
@@ -34,18 +32,3 @@ def test_the_examples_of_a_page_print_what_it_says(name, capsys, tmp_path, monke
         printed = [printed[0], *printed[1:][-1:]]
     assert printed == expected
 
-
-def test_the_command_lines_of_the_online_learner_run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    lines = []
-    for block in pages.blocks(pages.DOCS / "how-to" / "add-an-online-learner.md"):
-        lines += block.text.splitlines() if block.language == "sh" else []
-        if block.file:
-            (tmp_path / block.file).write_text(block.text)
-    for line in lines:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(pages.arguments(line))
-        printed = capsys.readouterr()
-        assert ended.value.code == cli.PASSED, printed.out + printed.err
-    assert len(lines) >= 3

@@ -4,8 +4,8 @@ import re
 
 from tests.docs import pages
 
-SCRIPT = (pages.DOCS / "how-to" / "operate-a-live-model.md").read_text(encoding="utf-8")
-SERVE = (pages.DOCS / "how-to" / "serve.md").read_text(encoding="utf-8")
+SCRIPT = (pages.DOCS / "guides/live-model.md").read_text(encoding="utf-8")
+SERVE = (pages.DOCS / "guides/serve.md").read_text(encoding="utf-8")
 
 
 def test_requests_name_the_columns_of_the_script_that_makes_the_data():

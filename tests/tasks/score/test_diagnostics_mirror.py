@@ -36,7 +36,7 @@ CLEAN = (
     "32", "60", "847", "28", "letter", "adult", "higgs_10984", "1430",
 )  # fmt: skip
 """Named before any finding was seen: no column that is known to leak, rows in the order of their
-time or in none, and something to learn; docs/diagnostics.md has the ones left out."""
+time or in none, and something to learn; docs/guides/gate.md has the ones left out."""
 
 
 @pytest.mark.slow

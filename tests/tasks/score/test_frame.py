@@ -107,7 +107,7 @@ def test_every_score_of_an_environment_is_explained():
         *ROOT.glob("tasks/jobs/environments/*.py"),
     ]
     given = {name for place in places for name in names.findall(place.read_text())}
-    page = (ROOT / "docs/how-to/add-a-metric.md").read_text()
+    page = (ROOT / "docs/guides/extend.md").read_text()
     assert "validation_reward" in given
     assert sorted(given - MEANS.keys()) == []
     assert sorted(name for name in given if f"`{name}`" not in page) == []
