@@ -15,12 +15,15 @@
 
 cimport cython
 from libc.math cimport INFINITY, fabs, sqrt
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
 from leaseboard.algorithms.elementary cimport log
-from leaseboard.algorithms.online.kernel cimport Pool, look, take
+from leaseboard.algorithms.online.kernel cimport Pool, room
+from leaseboard.algorithms.online.placement cimport place, take_one
 from leaseboard.algorithms.online.row_calls cimport RowCalls
 
 cdef double COEFFICIENT = 0.05, DELTA = 0.1, LN_10 = 2.302585092994046
@@ -117,6 +120,7 @@ cdef class Steps:
     cdef object looker  # whose row was predicted last
     cdef Slot *rows
     cdef Py_ssize_t n_slots
+    cdef int64_t *live
     cdef Pool pool
     cdef int loss
 
@@ -126,9 +130,13 @@ cdef class Steps:
         self.numbers = self.slots.view(np.float64).reshape(n_slots, -1)
         cdef double[:, ::1] numbers = self.numbers
         self.rows, self.n_slots, self.pool, self.loss = <Slot *>&numbers[0, 0], n_slots, pool, loss
+        self.live = <int64_t *>room(n_slots, sizeof(int64_t))
         self.champion, self.predictor, self.low, self.high = -1, -1, INFINITY, -INFINITY
         self.literal, self.margin, self.testing = rules.literal, rules.worse_margin, not rules.fixed
         self.classes, self.ripe = classes, 1 if rules.literal else 100
+
+    def __dealloc__(self):
+        free(self.live)
 
     cdef Py_ssize_t slot_of(self, double configuration) noexcept nogil:
         """Return where a configuration is live, or -1."""
@@ -243,17 +251,22 @@ cdef class Steps:
             and worse(one.lower, one.epsilon, self.rows[champion].upper, self.margin)
         )
 
-    cdef void _look(self, const float *example) noexcept nogil:
-        """Let all models predict an example."""
+    cdef int _place(self, Py_ssize_t n_columns) except -1 nogil:
+        """Copy the live models into lanes where they are faster, unless they are there."""
+        cdef Py_ssize_t n_live = 0
         for slot in range(self.n_slots):
             if self.rows[slot].configuration >= 0:
-                self.pool.outputs[slot] = look(example, slot, self.pool)
+                self.live[n_live] = slot
+                n_live += 1
+        return place(n_columns, self.live, n_live, self.pool)
 
-    cdef bint _learn(self, float label, float importance) noexcept nogil:
-        """Let all models learn the example they looked at; return whether a decision is due."""
-        for slot in range(self.n_slots):
-            if self.rows[slot].configuration >= 0:
-                take(label, importance, slot, self.pool, self.loss)
+    cdef bint _learn(
+        self, const float *example, float label, float importance, bint looked
+    ) noexcept nogil:
+        """Let all models learn, take their losses; return whether these call for a decision."""
+        take_one(
+            example, label, importance, self.pool, self.loss, True, looked, &self.pool.outputs[0]
+        )
         self.observe(label, self.pool.outputs)
         self.due = self.needs_decision()
         return self.due
@@ -276,28 +289,29 @@ cdef class Steps:
         """
         cdef Py_ssize_t t, predictor, n = examples.shape[0]
         # With the interpreter's lock: another thread may use the same model.
-        self.looker = None
+        self._place(examples.shape[1])
         for t in range(n):
-            # The model that is selected predicts, before the label is seen.
+            # Select the model that predicts, before the label is seen.
             predictor = self.select()
-            self._look(&examples[t, 0])
+            due = self._learn(&examples[t, 0], labels[t], importances[t], False)
             predictions[t] = self.pool.outputs[predictor] if predictor >= 0 else <float>0
-            if self._learn(labels[t], importances[t]):
+            if due:
                 break
         n = min(t + 1, n)
         self.at += n
         return n
 
-    cdef double _predict(self, const float *example) noexcept:
+    cdef double _predict(self, const float *example, Py_ssize_t n_columns) except? -1:
         """Do `predict`."""
-        self._look(example)
+        self._place(n_columns)
+        take_one(example, 0, 0, self.pool, self.loss, False, False, &self.pool.outputs[0])
         cdef Py_ssize_t slot = self.select()
         return 0.0 if slot < 0 else self.pool.outputs[slot]
 
     def predict(self, const float[::1] example):
         """Return the prediction of the model that `select` names; 0 if it names none."""
         self.looker = None
-        return self._predict(&example[0])
+        return self._predict(&example[0], example.shape[0])
 
 
 @cython.final
@@ -321,17 +335,16 @@ cdef class RowSteps(RowCalls):
     cdef double predict_row(self) except? -1:
         self.steps.looker = self
         memcpy(&self.seen[0], &self.row[0], self.row.shape[0] * sizeof(float))
-        return self.steps._predict(&self.row[0])
+        return self.steps._predict(&self.row[0], self.row.shape[0])
 
     cdef bint learn_row(self, double label, double importance) except -1:
         cdef Steps steps = self.steps
         cdef size_t size = self.row.shape[0] * sizeof(float)
         # What was computed to predict this very example is not computed again.
-        if steps.looker is not self or memcmp(&self.seen[0], &self.row[0], size):
-            steps._look(&self.row[0])
-        steps.looker = None
+        looked = steps.looker is self and not memcmp(&self.seen[0], &self.row[0], size)
+        steps._place(self.row.shape[0])
         steps.select()
-        due = steps._learn(<float>label, <float>importance)
+        due = steps._learn(&self.row[0], <float>label, <float>importance, looked)
         steps.at += 1
         return due or steps.at == <Py_ssize_t>self.race._log_point
 

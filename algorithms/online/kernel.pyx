@@ -19,52 +19,23 @@ References
 """
 
 from libc.math cimport fabsf, sqrtf
+from libc.stdlib cimport free
 
 import numpy as np
 
-from leaseboard.algorithms.elementary cimport exp, exp32, log
+from leaseboard.algorithms.elementary cimport exp, log
 
 RANGE = {SQUARED: (0.0, 0.0), LOGISTIC: (-50.0, 50.0)}
 """What VW clips predictions to before it has seen a label."""
 
-cdef extern from *:
-    """
-    #include <float.h>
-    #define LB_X_MIN 1.084202e-19f
-    #define LB_X2_MIN (LB_X_MIN * LB_X_MIN)
-    """
-    # VW's limits of a feature and of its square.
-    const float X_MIN "LB_X_MIN"
-    const float X2_MIN "LB_X2_MIN"
-    const float X2_MAX "FLT_MAX"
 
 
-# Return the square of the loss's derivative; 0 if VW's loss is 0, and so no update.
-cdef inline float gradient_squared(int loss, float prediction, float label) noexcept nogil:
-    cdef float error, against, derivative
-    if loss == SQUARED:
-        error = prediction - label
-        return <float>0 if error * error <= 0 else TWO * TWO * error * error
-    against = exp32(-label * prediction)
-    if ONE + against <= ONE:
-        return 0
-    derivative = -label / (ONE + exp32(label * prediction))
-    return derivative * derivative
-
-
-# Return the importance-invariant step (Karampatziakis and Langford 2011, table 1); `scale` is the
-# learning rate times the importance, `per_update` how much an update of 1 moves the prediction.
-cdef inline float invariant_update(
-    int loss, float prediction, float label, float scale, float per_update
+# An update of logistic loss, see `invariant_update`.
+cdef float logistic_update(
+    float prediction, float label, float scale, float per_update
 ) noexcept nogil:
-    cdef float against, moved
-    cdef bint small = scale * per_update < 1e-6  # there VW takes the first term of the series
-    if loss == SQUARED:
-        if small:
-            return TWO * (label - prediction) * scale
-        return (label - prediction) * (ONE - exp32(-TWO * scale * per_update)) / per_update
-    against = exp32(label * prediction)
-    if small:
+    cdef float against = exp32(label * prediction), moved
+    if scale * per_update < 1e-6:
         return label * scale / (ONE + against)
     moved = lambert_less(scale * per_update + label * prediction + against)
     return -(label * moved + prediction) / per_update
@@ -116,6 +87,8 @@ cdef class Pool:
         The first term after each whose first column is another one.
     n_terms : memoryview of int64, shape (n_slots,)
         0 in an empty slot.
+    plain : memoryview of uint8, shape (n_slots,)
+        Whether each term of a model has a cell of its own, in the order of the terms.
     values, places : memoryview, shape (n_slots, max_terms)
         The active features of the example that each model looked at last, and their cells.
     counts, raws : memoryview, shape (n_slots,)
@@ -124,6 +97,8 @@ cdef class Pool:
         Scratch space for the active features.
     outputs : memoryview of float32, shape (n_slots,)
         Scratch space for what each model predicts.
+    entered : bool
+        Whether models are in lanes, see `leaseboard.algorithms.online.placement`.
     """
 
     def __init__(self, Py_ssize_t n_slots):
@@ -131,12 +106,16 @@ cdef class Pool:
         self.labels = np.zeros((n_slots, 2), dtype=np.float32)
         self.rates = np.zeros(n_slots, dtype=np.float32)
         self.n_terms = np.zeros(n_slots, dtype=np.int64)
+        self.plain = np.zeros(n_slots, dtype=np.uint8)
         self.counts = np.zeros(n_slots, dtype=np.int64)
         self.raws = np.zeros(n_slots, dtype=np.float32)
         self.outputs = np.zeros(n_slots, dtype=np.float32)
         self.tables = np.zeros((n_slots, 0, FIELDS), dtype=np.float32)
         self.factors = np.zeros((n_slots, 0, 2), dtype=np.int32)
         self.cells = self.ends = np.zeros((n_slots, 0), dtype=np.int32)
+
+    def __dealloc__(self):
+        free_lanes(self)
 
     def reserve(self, Py_ssize_t n_cells, Py_ssize_t n_terms, Py_ssize_t order):
         """Make room for models of so many cells and terms."""
@@ -189,7 +168,8 @@ cdef class Pool:
         mark_ends(
             &self.factors[slot, 0, 0], n_terms, self.factors.shape[2], &self.ends[slot, 0]
         )
-        self.n_terms[slot], self.rates[slot] = n_terms, rate
+        self.n_terms[slot], self.plain[slot] = n_terms, n_terms == len(layout.indices)
+        self.rates[slot] = rate
         # What it has learned: nothing, but for what a parent has.
         self.tables[slot, :, :] = 0
         self.sums[slot, NORM_SUM] = self.sums[slot, WEIGHT_SUM] = 0
@@ -209,24 +189,6 @@ cdef class Pool:
             if at < by_theirs.shape[0] and theirs[by_theirs[at]] == own[cell]:
                 for field in range(FIELDS):
                     self.tables[slot, cell, field] = source.tables[parent, by_theirs[at], field]
-
-    def learn(
-        self, const float[:, ::1] examples, const float[::1] labels, const float[::1] importances,
-        const int64_t[::1] live, int loss, float[:, ::1] predictions,
-    ):  # fmt: skip
-        """Let the models in the `live` slots learn a block in order.
-
-        In their columns of `predictions` is written what each predicted before it learned.
-        """
-        for t in range(labels.shape[0]):
-            for k in range(live.shape[0]):
-                predictions[t, live[k]] = look(&examples[t, 0], live[k], self)
-                take(labels[t], importances[t], live[k], self, loss)
-
-    def predict(self, const float[::1] example, const int64_t[::1] live, float[::1] predictions):
-        """Write what the models in the `live` slots predict."""
-        for k in range(live.shape[0]):
-            predictions[live[k]] = look(&example[0], live[k], self)
 
     def rescale(self, const int64_t[::1] live, double ratio, double shift):
         """Let the `live` models predict ``ratio * p + shift`` where they predicted p."""
@@ -403,3 +365,21 @@ cdef void take(
     model.labels[HIGH] = max(model.labels[HIGH], label)
     prediction = clip(pool.raws[slot], model.labels[LOW], model.labels[HIGH])
     update(pool.counts[slot], prediction, label, importance, &model, loss)
+
+
+cdef void free_lanes(Pool pool) noexcept nogil:
+    """Forget which models are in lanes, and what they learned there."""
+    cdef Lanes *lanes = &pool.lanes
+    cdef Py_ssize_t k
+    for k in range(lanes.n_groups):
+        free(lanes.groups[k].terms)
+        free(lanes.groups[k].numbers)
+        free(lanes.groups[k].active)
+    free(lanes.groups)
+    free(lanes.products)
+    free(lanes.values)
+    free(pool.single)
+    free(pool.live)
+    memset(lanes, 0, sizeof(Lanes))
+    pool.single = pool.live = NULL
+    pool.entered = pool.looked = False

@@ -9,8 +9,14 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.array_types import Floats, Slots
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import LOGISTIC, RANGE, SQUARED, Pool
+from leaseboard.algorithms.online.kernel import (
+    LOGISTIC,
+    RANGE,
+    SQUARED,
+    Pool,
+)
 from leaseboard.algorithms.online.layout import Layout, layouts
+from leaseboard.algorithms.online.placement import learn_block, leave_lanes, predict_one
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import fill_array
 
@@ -34,7 +40,7 @@ class KernelModels:
     Attributes
     ----------
     pool : Pool
-        The same object for good.
+        The models, once they have left the lanes (`leave_lanes`); the same object for good.
     layouts : list of Layout or None
         Of each slot.
     """
@@ -44,6 +50,10 @@ class KernelModels:
         self.configurations: list[VWConfiguration | None] = [None] * n_slots
         self.layouts: list[Layout | None] = [None] * n_slots
         self.pool = Pool(n_slots)
+
+    def leave_lanes(self) -> None:
+        """Put models that are in lanes back into their slots, where all but such examples go."""
+        leave_lanes(self.pool)
 
     def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
         """Put a new model into `slot`.
@@ -61,6 +71,7 @@ class KernelModels:
 
     def stop(self, slot: int) -> None:
         """Empty `slot`."""
+        self.leave_lanes()
         self.layouts[slot] = self.configurations[slot] = None
         self.pool.n_terms[slot] = 0
 
@@ -95,17 +106,18 @@ class KernelModels:
 
         Their progressive predictions are written into ``out[:, live]``.
         """
-        self.pool.learn(examples, labels, importances, live, self.loss, out)
+        learn_block(examples, labels, importances, live, self.pool, self.loss, out)
 
     def predict(self, example: Floats, live: Slots, out: Floats) -> None:
         """Write into ``out[live]`` what the live models predict for one example."""
-        self.pool.predict(example, live, out)
+        predict_one(example, live, self.pool, out)
 
     def rescale(self, live: Slots, ratio: float, shift: float) -> None:
         """Let the `live` models predict ``ratio * p + shift`` where they predicted p.
 
         They go on as if they had learned labels in that unit, at a rate that fits it.
         """
+        self.leave_lanes()
         self.pool.rescale(live, ratio, shift)
 
     def state(self, slot: int) -> dict[str, Any]:
@@ -127,6 +139,7 @@ class KernelModels:
 
     def _arrays(self, slot: int) -> dict[str, NDArray[Any]]:
         """Return what the model in `slot` learns."""
+        self.leave_lanes()
         pool, n_cells = self.pool, len(self._layout_at(slot).indices)
         parts = {"table": pool.tables[slot][:n_cells], "sums": pool.sums[slot]}
         parts["labels"] = pool.labels[slot]
@@ -141,6 +154,8 @@ class KernelModels:
         self, slot: int, configuration: VWConfiguration, source: KernelModels, parent: int | None
     ) -> None:
         """Put a model into `slot`, for which all arrays grow where it does not fit."""
+        self.leave_lanes()
+        source.leave_lanes()
         layout = self._layouts.of(configuration)
         its = None if parent is None else source._layout_at(parent)
         self.configurations[slot], self.layouts[slot] = configuration, layout

@@ -6,7 +6,7 @@ what its prediction computed is not computed again.
 
 import numpy as np
 
-from leaseboard.algorithms.online.kernel cimport look, take
+from leaseboard.algorithms.online.placement cimport place, take_one
 from leaseboard.algorithms.online_automl.safe.selected cimport FARTHEST
 
 
@@ -49,15 +49,15 @@ cdef class Passes:
         self.expansion.expand(block)
         # Models predict, and learn labels in their unit once these differ.
         if spread != 0.0 or not block.learns:
+            place(block._wide.shape[1], &block.live[0], block.live.shape[0], self.slots)
             for t in range(block.n):
                 if block.learns:
-                    target = min(max((block._shown[t] - center) / spread, -FARTHEST), FARTHEST)
-                for k in range(block.live.shape[0]):
-                    slot = block.live[k]
-                    if not block.looked:
-                        block._outputs[t, slot] = look(&block._wide[t, 0], slot, self.slots)
-                    if block.learns:
-                        take(<float>target, block._importances[t], slot, self.slots, self.loss)
+                    target = (block._shown[t] - center) / spread
+                take_one(
+                    &block._wide[t, 0], <float>min(max(target, -FARTHEST), FARTHEST),
+                    block._importances[t], self.slots, self.loss, block.learns,
+                    block.looked, &block._outputs[t, 0],
+                )
         self.known.mix(block)
         if self.log_odds is not None:
             self.log_odds.take(block)
