@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 
 PRINTED = {
     "guides/live-model.md": ["challenger", "True 1.0"],
-    }
+}
 """What a page that does not say it in comments prints; of more lines the first and the last."""
 IN_COMMENTS = (
     "guides/stream.md",
@@ -31,4 +31,3 @@ def test_the_examples_of_a_page_print_what_it_says(name, capsys, tmp_path, monke
     if name in PRINTED:
         printed = [printed[0], *printed[1:][-1:]]
     assert printed == expected
-
