@@ -29,12 +29,13 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.prefect_executor import PrefectExecutor
 from leaseboard.flows.server import is_healthy
 from leaseboard.tasks.fetch.cached import FILE, receive
-from leaseboard.tasks.jobs.job import Job, Limits
+from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.pool.attempts import Attempt
 from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 
 CONNECT_SECONDS = 10

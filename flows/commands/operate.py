@@ -139,7 +139,7 @@ def check(
     from leaseboard.algorithms.checks import checks
     from leaseboard.tasks.jobs import sandbox
     from leaseboard.tasks.jobs.described import CHECK, describe
-    from leaseboard.tasks.jobs.job import Limits
+    from leaseboard.tasks.processes.limits import Limits
 
     found = describe(algorithm, {})
     failed = 0

@@ -1,4 +1,4 @@
-"""A job, its limits, and its result."""
+"""A job, and its result."""
 
 from __future__ import annotations
 
@@ -12,31 +12,13 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import pydantic.dataclasses
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, rule, short
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.terminal import shown
-
-Limit = Annotated[float, Field(gt=0, le=1e9)]
-"""Seconds or megabytes: more than any machine has, and no more than timers and limits accept."""
-
-
-class Limits(BaseModel):
-    """Limits of one job, beyond which it is stopped; None means no limit.
-
-    A job that prints more than `output_mb` goes on, and its log is cut.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    wall_seconds: Limit | None = None
-    cpu_seconds: Limit | None = None
-    memory_mb: Limit | None = None
-    output_mb: Limit | None = 64.0
-
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
 """Statuses with which a job can end. Only results that are ``ok`` are reused."""

@@ -23,8 +23,8 @@ from typing import Any
 
 from leaseboard.algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
 from leaseboard.algorithms.user_files import blamed
-from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.processes.forks import Fork, confine, no_answer, post_mortem
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.processes.subprocesses import Silence, Subprocess, serve, to_parent
 from leaseboard.tasks.processes.watchdog import adopt_orphans, kill_below
 

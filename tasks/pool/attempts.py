@@ -13,13 +13,14 @@ from typing import Any
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.job import Job, Limits, Result
+from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import RUN_JOB, Sink, failed, run_job, verdict
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.environment import prepare_workers
 from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.processes.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,13 @@ from pydantic import ValidationError
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.event_logs import repair_log, rows_reached
 from leaseboard.tasks.folder.results import EVENTS, LOG
-from leaseboard.tasks.jobs.job import Job, Limits, Result, first_fault
+from leaseboard.tasks.jobs.job import Job, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import RUN_JOB, failed, verdict
 from leaseboard.tasks.pool.process import POLL_SECONDS, Reply, StoppedError, Worker
 from leaseboard.tasks.processes.forks import Ending, over_cpu, over_memory, over_wall
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.processes.watchdog import Watchdog
 
 NONSENSE = "the worker's answer is not understood"

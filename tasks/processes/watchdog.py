@@ -70,12 +70,13 @@ def descendants(pid: int) -> list[int]:
 
 
 def kill_tree(pid: int) -> None:
-    """Kill the process group led by `pid` and every descendant outside it.
+    """Kill `pid`, every descendant, and the process group that it leads, if it leads one.
 
     `pid` itself goes last: if it is a subreaper, orphans stay below it until then.
     """
     _signal(pid, signal.SIGSTOP)
     kill_below(pid)
+    _signal(pid, signal.SIGKILL)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 

@@ -19,11 +19,12 @@ from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of
-from leaseboard.tasks.jobs.job import Job, Limits, Result
+from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, run_unplanned
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.score.summary import Compared, compared
 from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
 from leaseboard.tasks.track.recorder import log_all

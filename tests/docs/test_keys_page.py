@@ -8,7 +8,6 @@ import yaml
 from pydantic import BaseModel
 
 from leaseboard.tasks.jobs.environments import folds, holdout, pulls, samples, systems
-from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
 from leaseboard.tasks.jobs.suites.timetable import Scheduled
@@ -20,6 +19,7 @@ from leaseboard.tasks.live.settings import (
     RetrainSettings,
 )
 from leaseboard.tasks.preprocess.streaming import StreamOptions
+from leaseboard.tasks.processes.limits import Limits
 from tests.docs import pages
 
 pytestmark = pytest.mark.slow

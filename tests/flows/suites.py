@@ -6,9 +6,10 @@ from pathlib import Path
 from leaseboard.flows.benchmark import run_jobs
 from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.job import Job, Limits
+from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.suites.plan import Planned
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.track.store import open_store
 
 STANDINS = Path(__file__).with_name("standins.py")

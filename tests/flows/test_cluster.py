@@ -18,8 +18,8 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import benchmark
 from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 from tests.flows.waiting import until
 

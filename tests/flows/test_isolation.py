@@ -5,9 +5,10 @@ import dataclasses
 import pytest
 
 from leaseboard.tasks.fetch import loading
-from leaseboard.tasks.jobs.job import Job, Limits
+from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.suites.plan import plan
 from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.processes.limits import Limits
 
 STREAM = "synthetic:fried?rows=200&seed=0"
 HONEST = [

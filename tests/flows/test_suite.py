@@ -16,8 +16,8 @@ import pytest
 
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
-from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.plan import Planned
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.track import recorder
 from tests.flows.suites import reusable

@@ -12,7 +12,7 @@ from leaseboard.algorithms.errors import SettingError, UsageError, UserFileError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import sandbox
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.job import Limits
+from leaseboard.tasks.processes.limits import Limits
 from tests.flows.waiting import until
 
 SOUND = """

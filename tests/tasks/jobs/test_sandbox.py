@@ -6,7 +6,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError, UserFileError
 from leaseboard.tasks.jobs import sandbox
-from leaseboard.tasks.jobs.job import Limits
+from leaseboard.tasks.processes.limits import Limits
 
 LIMITS = Limits(wall_seconds=240, cpu_seconds=60, memory_mb=4000)
 

@@ -9,9 +9,10 @@ import pytest
 
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.folder.results import LOG
-from leaseboard.tasks.jobs.job import Job, Limits
+from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.pool.process import StoppedError
 from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.processes.limits import Limits
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"

@@ -5,13 +5,13 @@ import sys
 import time
 from pathlib import Path
 
-from leaseboard.tasks.processes.subprocesses import orders, to_parent
+from leaseboard.tasks.processes.child import messages, to_parent
 
 
 def main():
     parent = to_parent()
     descriptor = parent.fileno()
-    for order in orders(parent):
+    for order in messages(parent):
         match order.decode(errors="replace").split(" ", 1):
             case ["print", text]:
                 print(text)
@@ -29,7 +29,7 @@ def main():
             case ["orphan"]:
                 if os.fork():
                     os._exit(7)
-                next(orders(parent), None)  # holds the channel until our end of it is closed
+                next(messages(parent), None)  # holds the channel until our end of it is closed
             case _:
                 parent.send_bytes(order)
     Path(sys.argv[2]).write_text("ended")

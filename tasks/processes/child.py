@@ -1,0 +1,456 @@
+"""Child processes: how they start, answer, are measured, limited and ended.
+
+A `Child` is a fork that runs a function, or another program. Its parent sends it messages and
+reads its answers, which are bytes: JSON, a pickle, or numbers; what it prints is never an answer.
+At a limit it is killed with all that it started, and `EndedError` says how it ended.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple, NoReturn, Protocol, Self
+from weakref import WeakSet
+
+import psutil
+
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.machine.disk import fault_of_disk
+from leaseboard.tasks.processes.limits import Ending, Limits, post_mortem
+from leaseboard.tasks.processes.watchdog import descendants, kill_tree
+
+_POLL_SECONDS = 0.02
+_TREE_SECONDS = 0.5
+"""Time between searches for a child's own children; the child is measured at each poll."""
+_CLOSING_SECONDS = 10.0
+"""How much earlier than its end a process may close its channel."""
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
+UNLIMITED = Limits()
+
+
+class EndedError(LeaseboardError):
+    """End of a child that will not answer.
+
+    Attributes
+    ----------
+    ending : Ending
+        Its status and the reason.
+    code : int, optional
+        Its exit code, as `subprocess.Popen.returncode`; None if it was killed here, at a limit.
+    """
+
+    def __init__(self, ending: Ending, code: int | None = None) -> None:
+        super().__init__(ending.reason)
+        self.ending = ending
+        self.code = code
+
+
+class Readable(Protocol):
+    """Output that is read while an answer is awaited, so that its writers can go on."""
+
+    open: bool
+
+    def fileno(self) -> int:
+        """Return the file descriptor, for `select`."""
+        ...
+
+    def take(self) -> bool:
+        """Read the bytes that are available."""
+        ...
+
+
+class Child:
+    """Child process, as its parent sees it: made by `fork`, `start` or `start_module`.
+
+    As a context it is killed at the end.
+
+    Parameters
+    ----------
+    pid : int
+    channel : Connection
+        The parent's end.
+    who : str
+        Its name in reasons, such as "the worker process".
+    leads : bool
+        Whether it leads a process group, which ends with it in any case.
+    forks : bool
+        Whether it only forks for each order: its own memory, which a fork shares, does not count.
+    reusable : bool
+        Whether a later job of this process may use it again; see `reusable_pids`.
+    process : subprocess.Popen, optional
+        Its object, if it has one.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        channel: Connection,
+        *,
+        who: str = "the process",
+        leads: bool = False,
+        forks: bool = False,
+        reusable: bool = False,
+        process: subprocess.Popen[bytes] | None = None,
+    ) -> None:
+        self.pid = pid
+        self.cpu_seconds = 0.0
+        """Those of the process and the children that it waited for; zero while it runs."""
+        self._who, self._leads, self._forks = who, leads, forks
+        self._channel, self._process = channel, process
+        self._code: int | None = None
+        self._ending = threading.RLock()  # an interrupted run ends it from two threads
+        self._tree = [psutil.Process(pid)]
+        self._looked = self._seen = 0.0
+        self.restart_clocks()
+        if reusable:
+            _reusable.add(self)
+
+    @classmethod
+    def fork(
+        cls, work: Callable[[], bytes], *, closed: Iterable[int] = (), who: str = "the process"
+    ) -> Self:
+        """Fork this process; the child answers with the bytes that `work` returns, and ends.
+
+        It ends with the thread that forked it, too.
+
+        - `closed`: descriptors of this process that the child must not have.
+        """
+        ours, theirs = socket.socketpair()
+        with warnings.catch_warnings():
+            # Python 3.12 warns of threads, whose locks the child does not take.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
+            _run_in_child(work, theirs.detach(), (ours.fileno(), *closed))
+        theirs.close()
+        return cls(pid, Connection(ours.detach()), who=who)
+
+    @classmethod
+    def start(
+        cls,
+        program: Sequence[str],
+        *arguments: str,
+        who: str = "the process",
+        forks: bool = False,
+        reusable: bool = False,
+        **options: Any,
+    ) -> Self:
+        """Start a program, whose arguments are the number of its descriptor, then `arguments`.
+
+        - `*arguments`: other users can read them: no passwords.
+        - `**options`: of `subprocess.Popen`.
+        """
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            number = theirs.fileno()
+            process = subprocess.Popen(
+                [*program, str(number), *arguments],
+                pass_fds=(number,),
+                stdin=subprocess.DEVNULL,
+                **options,
+            )
+            return cls(
+                process.pid,
+                Connection(ours.detach()),
+                who=who,
+                leads=options.get("start_new_session", False),
+                forks=forks,
+                reusable=reusable,
+                process=process,
+            )
+
+    @classmethod
+    def start_module(
+        cls, name: str, *arguments: str, env: Mapping[str, str] | None = None, **options: Any
+    ) -> Self:
+        """Start a module of ours, which imports from where this process does; see `start`.
+
+        There `to_parent` is its end of the channel.
+
+        - `env`: variables in addition to our own.
+        """
+        path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        program = [sys.executable, "-P", "-m", name]
+        return cls.start(program, *arguments, env={**os.environ, **path, **(env or {})}, **options)
+
+    @property
+    def code(self) -> int | None:
+        """Exit code, as `subprocess.Popen.returncode`; None while it runs."""
+        with self._ending:
+            if self._code is None:
+                self._reap(os.WNOHANG)
+            return self._code
+
+    @property
+    def spent(self) -> tuple[float, float]:
+        """CPU seconds, as far as they were seen, and wall seconds since the last `send`."""
+        self._measure()
+        return self._seen - self._cpu_before, time.monotonic() - self._begun
+
+    @property
+    def memory(self) -> int:
+        """Resident bytes of the process and all below it."""
+        return self._measure()
+
+    def send(self, message: bytes) -> None:
+        """Send a message and restart the clocks; `answer` reports a child that has ended."""
+        self.restart_clocks()
+        with suppress(OSError):
+            self._channel.send_bytes(message)
+
+    def restart_clocks(self) -> None:
+        """Count the seconds of the limits from now on."""
+        self._measure()
+        self._cpu_before, self._begun = self._seen, time.monotonic()
+
+    def answer(
+        self,
+        limits: Limits = UNLIMITED,
+        *,
+        grace: float = 0.0,
+        check: Callable[[], None] = lambda: None,
+        output: Readable | None = None,
+    ) -> bytes:
+        """Return the next message of the child; it is never lost if the child ends after it.
+
+        - `limits`: of what it uses since the last `send`, with all that it started.
+        - `grace`: seconds in which it may answer a SIGTERM to its group before it is killed.
+        - `check`: called at each look; it may raise, and then the caller ends the child.
+        - `output`: read meanwhile.
+
+        Raises EndedError if no message will come: it has ended, or was killed at a limit.
+        """
+        closing = float("inf")
+        while True:
+            code = self.code  # it is asked first: what the child said before its end is read below
+            said = self._receive(_POLL_SECONDS if code is None else 0.0, output)
+            if said is not None:
+                return said
+            if code is not None:
+                raise EndedError(post_mortem(code, self._who), code)
+            check()
+            ending = None
+            if limits != UNLIMITED:
+                ending = limits.breach(*self.spent, self.memory)
+            if self._channel.closed:
+                closing = min(closing, time.monotonic() + _CLOSING_SECONDS)
+            if time.monotonic() > closing:
+                ending = Ending("crash", f"{self._who} closed its channel")
+            if ending is not None:
+                if grace:
+                    self._ask_to_stop(grace, output)
+                self.kill()
+                raise EndedError(ending)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until it has ended, at most so long; return whether it has."""
+        deadline = time.monotonic() + seconds
+        while self.code is None and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+        return self.code is not None
+
+    def kill(self) -> None:
+        """Kill it and all that it started, and wait for its end; a second time is harmless."""
+        with self._ending:
+            if self.code is None or self._leads:
+                self._leads = False
+                kill_tree(self.pid)
+            if self._code is None:
+                self._reap(0)
+            self._channel.close()
+        _reusable.discard(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def _reap(self, options: int) -> None:
+        pid, status, usage = os.wait4(self.pid, options)
+        if pid:
+            self._code = os.waitstatus_to_exitcode(status)
+            self.cpu_seconds = usage.ru_utime + usage.ru_stime
+            if self._process is not None:
+                self._process.returncode = self._code
+
+    def _receive(self, seconds: float, output: Readable | None) -> bytes | None:
+        """Return a message that arrives in time; close the channel if its other end is closed."""
+        watched: list[Any] = [] if self._channel.closed else [self._channel]
+        if output is not None and output.open:
+            watched.append(output)
+        ready = wait(watched, seconds)
+        if output is not None and output in ready:
+            output.take()
+        if self._channel in ready:
+            try:
+                return self._channel.recv_bytes()
+            except (EOFError, OSError):
+                self._channel.close()
+        return None
+
+    def _ask_to_stop(self, grace: float, output: Readable | None) -> None:
+        """Ask its group to end, and wait until it has answered or ended, at most so long."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + grace
+        while self.code is None and time.monotonic() < deadline:
+            if self._receive(_POLL_SECONDS, output) is not None:
+                return
+
+    def _measure(self) -> int:
+        """Return the resident bytes of the tree, and keep the CPU seconds that were seen of it."""
+        now = time.monotonic()
+        if now - self._looked > _TREE_SECONDS or (self._forks and len(self._tree) == 1):
+            self._looked = now
+            del self._tree[1:]
+            for pid in descendants(self.pid):
+                with suppress(psutil.Error):
+                    self._tree.append(psutil.Process(pid))
+        cpu, memory = 0.0, 0
+        for process in self._tree:
+            with suppress(psutil.Error):
+                cpu += sum(process.cpu_times()[:4])  # its own, and of children that it waited for
+                if not self._forks or process is not self._tree[0]:
+                    memory += process.memory_info().rss
+        self._seen = max(self._seen, cpu)  # a process that has gone counts no more
+        return memory
+
+
+_reusable: WeakSet[Child] = WeakSet()
+
+
+def reusable_pids() -> list[int]:
+    """Return the children that this process started and may use again."""
+    return [each.pid for each in _reusable if each.code is None]
+
+
+def _run_in_child(work: Callable[[], bytes], descriptor: int, closed: Iterable[int]) -> NoReturn:
+    """Run `work`, send its value, and end the process."""
+    code = 1
+    # A collection would visit all of the parent's objects and copy their pages: .2 s of CPU time
+    # of a fit that takes .01, in every child or in none, by chance of the parent's counters.
+    gc.freeze()
+    sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
+    try:
+        _reusable.clear()  # they are children of the parent
+        _control(_DIE_WITH_PARENT, signal.SIGKILL)
+        for each in closed:
+            os.close(each)
+        Connection(descriptor).send_bytes(work())
+        code = 0
+    except BaseException:  # noqa: BLE001  (the parent's stack must not be unwound here)
+        sys.stderr.write(discreet(traceback.format_exc()))
+    finally:
+        with suppress(Exception):  # closed, or a disk that is full
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _control(option: int, value: int) -> None:
+    """Set an option of this process, where the system can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def to_parent() -> Connection:
+    """Return, in a program, its end of the channel, which its own children do not inherit."""
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)
+    return Connection(descriptor)
+
+
+def messages(channel: Connection) -> Iterator[bytes]:
+    """Yield each message, however long it takes, until the other end closes."""
+    with suppress(EOFError, OSError):
+        while True:
+            yield channel.recv_bytes()
+
+
+def limit_memory(megabytes: float) -> None:
+    """Have this process, and its children, get a MemoryError beyond so much data; leave no core.
+
+    The limits of `Child.answer` end a process; this one names the line.
+    """
+    size = int(megabytes * 1e6)
+    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def named(target: str) -> Callable[..., Any]:
+    """Return the function named ``module:function``."""
+    module, _, name = target.rpartition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+class Called(NamedTuple):
+    """Ending of a call, its `value` if it is ``ok``, and its cost."""
+
+    ending: Ending
+    value: Any = None
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+
+def call(function: Callable[[], Any], limits: Limits) -> Called:
+    """Run `function` in a fork, with one thread, and return its value.
+
+    The child sees the caller's arrays without a copy. It ends ``ok``, in a ``crash`` (an
+    exception), a ``timeout`` or a ``memout``, or is ``skipped`` if the disk is full. A call that
+    breaks the limit of CPU time is charged the limit.
+
+    - `function`: returns a value of JSON's types.
+    """
+    import threadpoolctl  # of those alone that call
+
+    started = time.perf_counter()
+
+    def answer() -> bytes:
+        called = call_here(function)
+        return json.dumps(called._replace(cpu_seconds=time.process_time())).encode()
+
+    # One thread is set here and inherited: set in the child, OpenBLAS would first start its
+    # threads there, and each spins for some 20 ms of CPU time.
+    with threadpoolctl.threadpool_limits(1), Child.fork(answer) as child:
+        try:
+            ending, *rest = json.loads(child.answer(limits))
+        except EndedError as end:
+            late = end.ending.status == "timeout" and limits.cpu_seconds
+            return Called(end.ending, None, late or 0.0, time.perf_counter() - started)
+    return Called(Ending(*ending), *rest)
+
+
+def call_here(function: Callable[[], Any]) -> Called:
+    """Run `function` in this process without limits: a fork costs more than a small fit."""
+    value, ending = None, Ending("ok")
+    cpu, started = time.process_time(), time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = function()
+    except MemoryError as error:
+        ending = Ending("memout", f"MemoryError: {error}", lasting=False)
+    except Exception as error:  # noqa: BLE001  (any error is an ending)
+        crash = Ending("crash", f"{type(error).__name__}: {error}".splitlines()[0])
+        full = fault_of_disk(error)
+        ending = Ending("skipped", full, lasting=False) if full else crash
+    return Called(ending, value, time.process_time() - cpu, time.perf_counter() - started)
