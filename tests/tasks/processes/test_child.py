@@ -125,14 +125,20 @@ def test_a_fork_answers_at_length_and_its_changes_end_with_it():
 
 
 def test_an_end_is_seen_though_a_grandchild_holds_the_channel():
+    held, ours = os.pipe()
+
     def work():
         if os.fork() == 0:
-            time.sleep(600)
+            os.close(ours)
+            os.read(held, 1)  # until the test lets it go
+            os._exit(0)
         os._exit(7)
 
     with Child.fork(work) as made, pytest.raises(EndedError):
         made.answer()
     assert made.code == 7
+    os.close(ours)
+    os.close(held)
 
 
 class Knot:
