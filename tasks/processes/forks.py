@@ -19,7 +19,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import astuple, dataclass, replace
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -28,20 +27,9 @@ import threadpoolctl
 
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.disk import fault_of_disk
+from leaseboard.tasks.processes.child import Called
+from leaseboard.tasks.processes.limits import Ending
 from leaseboard.tasks.processes.subprocesses import MOST_BYTES, Silence, await_answer
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """Status of a job, and the reason in one line; empty for ``ok``.
-
-    `lasting` says that a repetition would end equally: a kill, or too little memory, depends on
-    the machine.
-    """
-
-    status: str
-    reason: str = ""
-    lasting: bool = True
 
 
 def over_cpu(seconds: float) -> Ending:
@@ -176,16 +164,6 @@ WALL_FACTOR = 10
 WALL_GRACE = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
-    """Ending of a call, its `value` if it is ``ok``, and its cost."""
-
-    ending: Ending
-    value: Any = None
-    cpu_seconds: float = 0.0
-    wall_seconds: float = 0.0
-
-
 def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
     """Run `function` in a forked child, with one thread, and return its value.
 
@@ -202,7 +180,7 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
     def answer() -> bytes:
         confine(cpu_seconds)
         called = call_here(function)
-        return json.dumps(astuple(replace(called, cpu_seconds=time.process_time()))).encode()
+        return json.dumps(called._replace(cpu_seconds=time.process_time())).encode()
 
     started = time.perf_counter()
     # One thread is set here and inherited: set in the child, OpenBLAS would first start its

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakSet
+
+from leaseboard.tasks.processes.child import Readable
 
 MOST_BYTES = 1 << 26
 """Longest answer of untrusted code that is read."""
@@ -32,20 +34,6 @@ class Silence(StrEnum):
     LATE = "late"  # given up: it took too long, or we have no patience
     CLOSED = "closed"  # it can answer no more, but it lives
     LONG = f"its answer is longer than {MOST_BYTES >> 20} MB"
-
-
-class Readable(Protocol):
-    """Output that is read while an answer is awaited, so that its writers can go on."""
-
-    open: bool
-
-    def fileno(self) -> int:
-        """Return the file descriptor, for `select`."""
-        ...
-
-    def take(self) -> bool:
-        """Read the bytes that are available."""
-        ...
 
 
 def await_answer(
