@@ -1,9 +1,11 @@
 """Reads a page as a browser would: whether its tags nest, what it holds, and what it loads."""
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+PLOT = re.compile(r'newPlot\(\s*"[^"]+",\s*(\[.*?\]),\s*(\{.*?\}),\s*\{"displayModeBar"')
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 LOADING = {"src", "href", "data", "action", "poster", "srcset"}
 
@@ -30,10 +32,11 @@ class Reader(HTMLParser):
         self.stack.pop()
 
     def handle_data(self, data):
-        tag, given = self.stack[-1] if self.stack else ("", {})
-        if tag == "script" and given.get("type") == "application/json":
+        tag = self.stack[-1][0] if self.stack else ""
+        if tag == "script" and (drawn := PLOT.search(data)):
             title = next(found["aria-label"] for name, found in self.stack if name == "figure")
-            self.figures[title] = json.loads(data)
+            traces, layout = map(json.loads, drawn.groups())
+            self.figures[title] = {"data": traces, "layout": layout}
         elif tag not in {"script", "style"}:
             self.words.append(data.strip())
 

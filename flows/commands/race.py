@@ -413,7 +413,7 @@ def _print(
     from leaseboard.tasks.jobs.job import plain, replayed_cpu_seconds
     from leaseboard.tasks.models.automl.findings import guarantee
     from leaseboard.tasks.score.frame import describe_metrics
-    from leaseboard.tasks.score.summary import METRIC as TEST
+    from leaseboard.tasks.score.leaderboard import TEST
 
     is_log = found.of_log and result.metric == found.result.metric
     if result.status != "ok":

@@ -2,9 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -20,24 +19,50 @@ from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.progress import counted
-from leaseboard.tasks.report import pictures
 from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material, Reader, read_logs
-from leaseboard.tasks.report.page import page_of
-from leaseboard.tasks.report.sections import READERS, SECTIONS
-from leaseboard.tasks.report.sections.jobs import unfinished
+from leaseboard.tasks.report.page import Section, page_of
+from leaseboard.tasks.report.sections import (
+    board,
+    curves,
+    jobs,
+    policies,
+    published,
+    selections,
+)
 from leaseboard.tasks.score.diagnostics import signals
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.summary import Compared, compared
 
 PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"
+SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
+    board.leaderboard,
+    board.diagnostics,
+    curves.curves,
+    board.datasets,
+    selections.ranks,
+    selections.selections,
+    policies.policies,
+    published.published,
+    jobs.leases,
+    jobs.jobs,
+)
+"""In the order of the page; one that has nothing to say of a run gives None."""
+READERS: tuple[Reader, ...] = (
+    curves.job_curve,
+    selections.selection_log,
+    policies.job_progress,
+    jobs.job_log,
+    signals,
+)
+"""All that any section asks of the event logs, each of which is read once."""
 
 
 def material(
     out: Path,
     suite: Suite | None,
     found: Compared | None = None,
-    readers: Iterable[Reader[Any]] = READERS,
+    readers: Iterable[Reader] = READERS,
 ) -> Material:
     """Return the results, comparison and logs of a run folder.
 
@@ -47,15 +72,14 @@ def material(
     """
     frame = as_frame(shown_at(out))
     found = found or compared(frame, suite)
-    logs = read_logs(out, frame, readers)
     place = out / MLFLOW_FILE
     mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
-    return Material(out.name, frame, suite, found, *logs, mlflow)
+    return Material(out.name, frame, suite, found, *read_logs(out, frame, readers), mlflow)
 
 
-def diagnose(out: Path, suite: Suite | None, found: Compared | None = None) -> list[Diagnostic]:
+def diagnose(out: Path, suite: Suite | None) -> list[Diagnostic]:
     """Return the diagnostics of a run folder, from its results and event logs."""
-    return material(out, suite, found, [signals]).diagnostics
+    return material(out, suite, readers=[signals]).diagnostics
 
 
 def read_diagnostics(out: Path) -> list[Diagnostic]:
@@ -81,12 +105,22 @@ def build(
     Returns the path of the page.
     """
     made = material(out, ranked or suite, found)
-    content = render(made).encode()
+    sections = counted(SECTIONS, "building the page", "sections")
+    questions, answer = wording("questions"), made.found.answer
+    page = page_of(
+        made.suite.title if made.suite else made.folder,
+        [section for make in sections if (section := make(made)) is not None],
+        description=made.suite.description if made.suite else "",
+        answers=[
+            [(asked, said) for name, asked in questions.items() if (said := getattr(answer, name))]
+        ],
+        pictures=board.pictures(made.found.board),
+    )
     if suite is not None:  # only now: what cannot be compared leaves the folder unchanged
         write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
     rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics])).encode()
     write_atomically(out / DIAGNOSTICS, rows)
-    write_atomically(out / PAGE, content)
+    write_atomically(out / PAGE, page.encode())
     return out / PAGE
 
 
@@ -109,22 +143,3 @@ def suite_of(out: Path) -> Suite | None:
         raise UsageError(
             f"{path} is of another version ({error.error_count()} errors): run the suite again"
         ) from error
-
-
-def render(made: Material) -> str:
-    """Return the page as HTML."""
-    sections = counted(SECTIONS, "building the page", "sections")
-    return page_of(
-        made.suite.title if made.suite else made.folder,
-        [*(found for make in sections if (found := make(made)) is not None)],
-        description=made.suite.description if made.suite else "",
-        answers=[answers(made.found)],
-        pictures=pictures.summary(made.found.board),
-        callout=unfinished(made.frame, made.names),
-    )
-
-
-def answers(found: Compared) -> list[tuple[str, str]]:
-    """Return a reader's questions with the leaderboard's answers."""
-    asked = wording("questions")
-    return [(asked[name], text) for name in asked if (text := getattr(found.answer, name))]

@@ -1,4 +1,4 @@
-"""Chart specifications for Plotly as plain data; the page's script only draws them."""
+"""Charts for Plotly as plain data, and the wording of pages."""
 
 import html
 import math
@@ -23,12 +23,6 @@ INK, MUTED, ACCENT = "#1b2129", "#5a6572", "#0b5cad"
 
 LOG = {"type": "log", "dtick": "D2", "tickformat": "~g"}
 """An axis that writes 20 and 50; without a format Plotly writes small digits on every decade."""
-
-STAR = {"symbol": "star", "size": 13, "line": {"color": "white", "width": 1.5}}
-"""The marker of a change of champion."""
-
-STEEP = 30.0
-"""Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
 
 _STYLE: Trace = {
     "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
@@ -72,16 +66,6 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": {"text": text(title).replace("\n", "<br>")}, **more}
 
 
-def score_axis(metric: str, scores: Iterable[float]) -> dict[str, Any]:
-    """Return the vertical axis of scores over time.
-
-    It is logarithmic where the losses of the first examples would flatten all later ones.
-    """
-    found = [score for score in scores if math.isfinite(score)]
-    steep = bool(found) and min(found) > 0 and max(found) > STEEP * min(found)
-    return axis(metric, **({"type": "log", "tickformat": "~g"} if steep else {}))
-
-
 def named_rows(names: Iterable[object]) -> dict[str, Any]:
     """Return a vertical axis whose rows 0, 1, ... from the top have names."""
     shown = [text(name) for name in names]
@@ -105,53 +89,26 @@ def scatter(
     `line`, `marker`: what differs from the usual; `hints`: read when the mouse is over a point.
     """
     made: Trace = {"type": "scatter", "mode": mode, "x": plain(x), "y": plain(y)}
-    made |= {"name": text(label)} if label else {"showlegend": False}
-    if "lines" in mode:
-        made["line"] = {"color": paint, "width": 2, **(line or {})}
-    if "markers" in mode:
-        made["marker"] = {"color": paint, "size": 6, **(marker or {})}
-    return made | _hints(hints) | more
+    made |= {"name": text(label), "showlegend": bool(label)}
+    made["line"] = {"color": paint, "width": 2, **(line or {})}
+    made["marker"] = {"color": paint, "size": 6, **(marker or {})}
+    if hints is not None:
+        made["hovertext"] = [text(hint) for hint in hints]
+        made["hovertemplate"] = "%{hovertext}<extra></extra>"
+    return made | more
 
 
-def bar(
-    label: str,
-    x: Iterable[Any],
-    y: Iterable[Any],
-    paint: Any,
-    *,
-    hints: Iterable[str] | None = None,
-    **more: Any,
-) -> Trace:
-    """Return bars, of which `more` may say that they lie, and where they begin."""
-    made: Trace = {"type": "bar", "x": plain(x), "y": plain(y)}
-    made |= {"name": text(label)} if label else {"showlegend": False}
-    return made | {"marker": {"color": paint, "line": {"width": 0}}} | _hints(hints) | more
-
-
-def band(index: int, label: str, x: Sequence[Any], low: Sequence[Any], high: Sequence[Any],
-         alpha: float = 0.16) -> Trace:  # fmt: skip
+def band(index: int, x: Sequence[Any], low: Sequence[Any], high: Sequence[Any]) -> Trace:
     """Return the area between two curves, in the group of the line that has the same `index`."""
     return scatter(
-        label, [*x, *reversed(x)], [*low, *reversed(high)], colour(index), line={"width": 0},
-        fill="toself", fillcolor=colour(index, alpha), hoverinfo="skip", legendgroup=str(index),
-        showlegend=False,
+        "", [*x, *reversed(x)], [*low, *reversed(high)], colour(index), line={"width": 0},
+        fill="toself", fillcolor=f"{colour(index)}29", hoverinfo="skip", legendgroup=str(index),
     )  # fmt: skip
 
 
-def _hints(hints: Iterable[str] | None) -> Trace:
-    if hints is None:
-        return {}
-    shown = [text(hint).replace("\n", "<br>") for hint in hints]
-    return {"hovertext": shown, "hovertemplate": "%{hovertext}<extra></extra>"}
-
-
-def colour(index: int, alpha: float = 1.0) -> str:
-    """Return colour number `index`; translucent for a band."""
-    value = PALETTE[index % len(PALETTE)]
-    if alpha >= 1:
-        return value
-    red, green, blue = (int(value[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{alpha:g})"
+def colour(index: int) -> str:
+    """Return colour number `index`; two more digits make it translucent."""
+    return PALETTE[index % len(PALETTE)]
 
 
 @cache
@@ -162,23 +119,15 @@ def _texts() -> Mapping[str, Any]:
     return found
 
 
-def sentences(name: str, **given: object) -> str:
-    """Return a text of ``texts.yaml`` in one line, with what it leaves to be filled in."""
-    return str(_filled(_texts()[name], given))
-
-
 def wording(name: str, **given: object) -> dict[str, Any]:
     """Return the fields of a section or a table that ``texts.yaml`` has for its id, filled in."""
-    return {key: _filled(value, given) for key, value in _texts()[name].items()}
 
+    def filled(value: Any) -> Any:
+        if isinstance(value, list):
+            return [filled(each) for each in value]
+        return " ".join(value.format(**given).split())
 
-def _filled(value: Any, given: Mapping[str, object]) -> Any:
-    match value:
-        case str():
-            return " ".join(value.format(**given).split())
-        case list():
-            return [_filled(each, given) for each in value]
-    return value
+    return {key: filled(value) for key, value in _texts()[name].items()}
 
 
 def text(value: object) -> str:
@@ -186,18 +135,14 @@ def text(value: object) -> str:
     return html.escape(str(value), quote=False)
 
 
-def plain(values: Iterable[Any], digits: int = 5) -> list[Any]:
-    """Return texts unchanged, and numbers with so many significant digits, None for NaN."""
-    return [value if isinstance(value, str) else short_number(value, digits) for value in values]
-
-
-def short_number(value: float | None, digits: int = 5) -> float | int | None:
-    """Return one number with `digits` significant digits; whole numbers are written whole."""
-    if value is None or not math.isfinite(value):
-        return None
-    if value == int(value) and abs(value) < 1e12:
-        return int(value)
-    return float(f"{value:.{digits}g}")
+def plain(values: Iterable[Any]) -> list[Any]:
+    """Return texts unchanged, and numbers with seven significant digits, None for NaN."""
+    return [
+        value if isinstance(value, str)
+        else None if value is None or not math.isfinite(value)
+        else float(f"{value:.7g}")
+        for value in values
+    ]  # fmt: skip
 
 
 def thinned(count: int, most: int) -> list[int]:
@@ -207,32 +152,17 @@ def thinned(count: int, most: int) -> list[int]:
     return found
 
 
-def name_of(number: int, parameters: Mapping[str, Any], limit: int = 48) -> str:
-    """Return the name of a configuration in pictures: its number and its own parameters.
-
-    Examples
-    --------
-    >>> name_of(2, {"learner": "LightGBM", "max_depth": 3})
-    '2: LightGBM, max_depth=3'
-    """
-    words = phrase(parameters)
-    if len(words) > limit:
-        words = f"{words[: limit - 1]}…"
-    return f"{number}: {words}" if words else str(number)
-
-
 def names_of(configurations: Iterable[Configuration], limit: int = 48) -> dict[int, str]:
-    """Return the name of every configuration, without the parameters that all share."""
+    """Return a name of every configuration: its number, and the parameters that not all share."""
     listed = list(configurations)
-    keys = {key for record in listed for key in record.parameters}
-    varying = {
-        key for key in keys if len({repr(record.parameters.get(key)) for record in listed}) > 1
-    }
-    return {
-        record.configuration: name_of(
-            record.configuration,
-            {k: v for k, v in record.parameters.items() if k in varying or len(listed) == 1},
-            limit,
-        )
-        for record in listed
-    }
+    values: dict[str, set[str]] = {}
+    for key in {key for each in listed for key in each.parameters}:
+        values[key] = {repr(each.parameters.get(key)) for each in listed}
+    names = {}
+    for each in listed:
+        own = {k: v for k, v in each.parameters.items() if len(values[k]) > 1 or len(listed) == 1}
+        words = phrase(own)
+        words = words if len(words) <= limit else f"{words[: limit - 1]}…"
+        number = each.configuration
+        names[number] = f"{number}: {words}" if words else str(number)
+    return names

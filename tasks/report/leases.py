@@ -19,11 +19,9 @@ from leaseboard.algorithms.events import (
 from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import (
     INK,
-    STAR,
     Figure,
     axis,
     band,
-    bar,
     chart,
     colour,
     named_rows,
@@ -36,6 +34,8 @@ from leaseboard.tasks.report.charts import (
 
 MOST_ROWS, MOST_LEASES = 24, 400
 MOST_BANDS, MOST_POINTS = 6, 60
+STAR = {"symbol": "star", "size": 13, "line": {"color": "white", "width": 1.5}}
+"""The marker of a change of champion."""
 
 
 def figures(records: Sequence[Configuration], events: Sequence[Event]) -> list[Figure]:
@@ -58,19 +58,19 @@ def gantt(records: Sequence[Configuration], events: Sequence[Event], unit: str) 
               for record in records for lease in record.leases]  # fmt: skip
     if len(leases) < 2:
         return None
-    rows = [row for row, _ in Counter(row for row, _, _ in leases).most_common(MOST_ROWS)]
-    rows.sort()
-    drawn = [each for each in leases if each[0] in set(rows)]
+    rows = sorted(row for row, _ in Counter(row for row, *_ in leases).most_common(MOST_ROWS))
+    drawn = [each for each in leases if each[0] in rows]
     longest = sorted(drawn, key=lambda each: each[1].at - each[1].end)[:MOST_LEASES]
     names = names_of(records, 80)
-    bars = bar(
-        "", (lease.end - lease.at for _, lease, _ in longest),
-        (rows.index(row) for row, _, _ in longest),
-        [colour(record.configuration) for _, _, record in longest],
-        hints=(names[record.configuration] for _, _, record in longest), orientation="h",
-        width=0.78, base=plain(lease.at for _, lease, _ in longest),
-        hovertemplate=f"%{{hovertext}}<br>%{{base}} + %{{x}} {text(unit)}<extra></extra>",
-    )  # fmt: skip
+    bars = {
+        "type": "bar", "orientation": "h", "width": 0.78, "showlegend": False,
+        "base": plain(lease.at for _, lease, _ in longest),
+        "x": plain(lease.end - lease.at for _, lease, _ in longest),
+        "y": [rows.index(row) for row, _, _ in longest],
+        "marker": {"color": [colour(each.configuration) for *_, each in longest]},
+        "hovertext": [text(names[each.configuration]) for *_, each in longest],
+        "hovertemplate": f"%{{hovertext}}<br>%{{base}} + %{{x}} {text(unit)}<extra></extra>",
+    }  # fmt: skip
     note = "A bar is one lease; its colour is the configuration. A star is a change of champion."
     if len(longest) < len(leases):
         note += f" The {len(longest)} longest of {len(leases)} leases."
@@ -97,11 +97,10 @@ def bounds(records: Sequence[Configuration], events: Sequence[Event], unit: str)
     data = []
     for number in chosen:
         kept = [seen[number][i] for i in thinned(len(seen[number]), MOST_POINTS)]
-        x, low, middle, high = (
-            plain(getattr(o, name) for o in kept) for name in ("at", "lower", "value", "upper")
-        )
+        x, low, middle, high = ([getattr(o, name) for o in kept]
+                                for name in ("at", "lower", "value", "upper"))  # fmt: skip
         label = f"{names[number]} (champion)" if number in champions else names[number]
-        data += [band(number, label, x, low, high),
+        data += [band(number, x, low, high),
                  scatter(label, x, middle, colour(number), legendgroup=str(number))]  # fmt: skip
     loss = next((record.loss for record in records if record.loss), "value")
     note = f"Bounds as a band, the value as a line, of {len(chosen)} configurations."
@@ -116,7 +115,7 @@ def _visible(chosen: Iterable[Sequence[Observation]]) -> dict[str, list[float]]:
     if not np.isfinite([low, high]).all() or high <= low:
         return {}
     margin = 0.08 * (high - low)
-    return {"range": [float(f"{low - margin:.4g}"), float(f"{high + margin:.4g}")]}
+    return {"range": plain([low - margin, high + margin])}
 
 
 def pulls(records: Sequence[Configuration], events: Sequence[Event], unit: str) -> Figure | None:
@@ -131,7 +130,7 @@ def pulls(records: Sequence[Configuration], events: Sequence[Event], unit: str) 
     steps = thinned(len(trials), MOST_POINTS)
     data = [
         scatter(f"{names[arm]} ({n})", at[steps], counts[steps, layer], colour(arm),
-                line={"width": 0.6}, stackgroup="pulls", fillcolor=colour(arm, 0.55))
+                line={"width": 0.6}, stackgroup="pulls", fillcolor=f"{colour(arm)}8c")
         for layer, (arm, n) in enumerate(totals.items())
     ]  # fmt: skip
     note = "Height is how many pulls an arm has had until then; in brackets its total."

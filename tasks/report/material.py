@@ -1,10 +1,11 @@
 """Material of the report of a run: results, their comparison, and the event logs."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -18,8 +19,7 @@ from leaseboard.tasks.report.page import Names
 from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
 from leaseboard.tasks.score.summary import Compared
 
-Found = TypeVar("Found")
-Reader: TypeAlias = Callable[[Any, Sequence[Event]], Found | None]
+Reader: TypeAlias = Callable[[Any, Sequence[Event]], Any]
 """Returns what a job's log holds for a section, from its row of the results and its events."""
 
 
@@ -34,7 +34,7 @@ class Material:
     suite: Suite | None
     found: Compared
     """The comparison of the results."""
-    read: Mapping[Reader[Any], Sequence[tuple[Any, Any]]]
+    read: Mapping[Reader, Sequence[tuple[Any, Any]]]
     """The rows of the jobs whose logs hold anything for a reader, each with what that is."""
     damaged: Mapping[str, str]
     """Damage of event logs, by the job's key."""
@@ -46,36 +46,27 @@ class Material:
         """Names of the datasets in the suite."""
         return self.suite.data_names if self.suite else {}
 
-    def name(self, data: str) -> str:
-        """Return the name of a dataset in tables."""
-        return self.names.get(data, data)
-
     @property
     def labels(self) -> list[str]:
         """The algorithms in the order of the leaderboard."""
-        return [row.name for row in self.found.board.rows]
+        return list(self.found.board.frame.index)
 
     @cached_property
     def diagnostics(self) -> list[Diagnostic]:
         """Findings of all codes that the suite does not ignore."""
-        logs = {str(row.key): events for row, events in self.by(signals)}
+        logs = {str(row.key): events for row, events in self.read[signals]}
         run = DiagnosedRun(self.frame, self.names, logs)
         return find(FINDERS, run, self.suite.ignore if self.suite else ())
 
-    def by(self, reader: Reader[Found]) -> Sequence[tuple[Any, Found]]:
-        """Return the values that `reader` found in the logs, each with its job's row."""
-        return self.read[reader]
-
 
 def read_logs(
-    out: Path, frame: pd.DataFrame, readers: Iterable[Reader[Any]]
-) -> tuple[dict[Reader[Any], list[tuple[Any, Any]]], dict[str, str]]:
+    out: Path, frame: pd.DataFrame, readers: Iterable[Reader]
+) -> tuple[dict[Reader, list[tuple[Any, Any]]], dict[str, str]]:
     """Show every event log to every reader once: what they found, and which logs are damaged.
 
     A partial log gives what it holds.
     """
-    read: dict[Reader[Any], list[tuple[Any, Any]]] = {reader: [] for reader in readers}
-    damaged = {}
+    read, damaged = defaultdict[Reader, list[tuple[Any, Any]]](list), {}
     for row in counted(frame.itertuples(), "reading event logs", "jobs", len(frame)):
         path = out / "jobs" / str(row.key) / EVENTS
         if not (isinstance(row.events, str) and path.is_file()):  # none, or a damaged one
@@ -86,7 +77,7 @@ def read_logs(
                 events.append(event)  # noqa: PERF402  (what came before the damage is kept)
         except (OSError, EOFError, ValueError) as error:
             damaged[str(row.key)] = f"the event log is damaged: {error}"
-        for reader, found in read.items():
+        for reader in readers:
             if events and (value := reader(row, events)) is not None:
-                found.append((row, value))
+                read[reader].append((row, value))
     return read, damaged

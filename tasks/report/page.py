@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property
@@ -16,31 +15,26 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from leaseboard.tasks.report.charts import Figure
-from leaseboard.tasks.score.numbers import fixed, short
+from leaseboard.tasks.score.inference import Interval
+from leaseboard.tasks.score.numbers import short
 
 Names = Mapping[str, str]
 """Names of the datasets in a suite, by reference."""
+_NUMBER = re.compile(r"–?|−?[\d.,]+( \S+| [±\[(].*)?")
+"""Text of a cell that is a number, which may have a unit or an interval behind it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Table cell: its text, what it is sorted by, and a class for emphasis."""
+    """Text of a table's cell, a class for emphasis, and what the mouse over it shows."""
 
     text: str
-    value: float | str = ""
     kind: str = ""
     hint: str = ""
 
-    @property
-    def order(self) -> float | None:
-        """Number by which the cell is sorted, None if its text says it."""
-        if isinstance(self.value, str) or not math.isfinite(self.value):
-            return None
-        return float(f"{self.value:.6g}")
 
-
-def cell(value: Any, kind: str = "") -> Cell:
-    """Return a text, a count, a number or a truth as a cell; None and NaN are a dash.
+def cell(value: Any) -> Cell:
+    """Return a text, a count, a number, an interval or a truth as a cell; none is a dash.
 
     Examples
     --------
@@ -51,45 +45,31 @@ def cell(value: Any, kind: str = "") -> Cell:
         case Cell():
             return value
         case str():
-            return Cell(value, value, kind)
+            return Cell(value)
         case None:
             return Cell("–")
         case bool() | np.bool_():
-            return Cell("yes" if value else "no", int(value), kind)
+            return Cell("yes" if value else "no")
         case int() | np.integer():
-            return Cell(f"{value:,}", int(value), kind)
-    return number(value, kind=kind)
+            return Cell(f"{value:,}")
+        case Interval():
+            return Cell(f"{short(value.value, 3)} {value.ends(3)}".rstrip())
+    return number(value)
 
 
 def number(value: float, digits: int = 4, kind: str = "") -> Cell:
-    """Return a number with significant digits as a cell; NaN sorts last."""
-    return Cell(short(value, digits), value, kind)
+    """Return a number with significant digits as a cell."""
+    return Cell(short(value, digits), kind)
 
 
-def rounded(value: float, decimals: int = 3) -> Cell:
-    """Return a number with so many decimals as a cell."""
-    return Cell(fixed(value, decimals), value)
-
-
-def percent(share: float) -> Cell:
-    """Return a share as a cell."""
-    return Cell(f"{share:.1%}".replace("%", " %"), share) if math.isfinite(share) else Cell("–")
-
-
-def count(n: int, kind: str = "bad") -> Cell:
+def count(n: int) -> Cell:
     """Return a count that has emphasis unless it is 0."""
-    return cell(int(n), kind if n else "")
-
-
-def spread(value: str, sd: float | None, decimals: int) -> str:
-    """Return a mean with its standard deviation, if there is one."""
-    return value if sd is None or not math.isfinite(sd) else f"{value} ± {fixed(sd, decimals)}"
+    return Cell(f"{n:,}", "bad" if n else "")
 
 
 def data_cell(data: str, names: Names) -> Cell:
     """Return a dataset as a cell: the suite's name for it; its reference is the hint."""
-    name = names.get(data, data)
-    return Cell(name, name, hint="" if name == data else data)
+    return Cell(names[data], hint=data) if data in names else Cell(data)
 
 
 @dataclass(frozen=True)
@@ -112,15 +92,15 @@ class Table:
     @cached_property
     def rows(self) -> list[list[Cell]]:
         """All cells."""
-        values = self.frame.itertuples(index=False, name=None)
-        return [[cell(value) for value in row] for row in values]
+        return [[cell(value) for value in row] for row in self.frame.to_numpy(dtype=object)]
 
-    @cached_property
+    @property
     def numeric(self) -> list[bool]:
         """True for each column of numbers."""
-        columns = zip(*self.rows, strict=True)
-        return [all(not isinstance(each.value, str) or each.value == "" for each in column)
-                for column in columns] or [False] * len(self.frame.columns)  # fmt: skip
+        return [
+            all(_NUMBER.fullmatch(row[place].text) for row in self.rows)
+            for place in range(len(self.frame.columns))
+        ]
 
 
 @dataclass(frozen=True)
@@ -165,7 +145,8 @@ def page_of(
         pictures=pictures,
         callout=callout,
         style=Markup(style),  # noqa: S704  (our own files)
-        scripts=[Markup(get_plotlyjs()), Markup(code)],  # noqa: S704
+        plotly=Markup(get_plotlyjs()),  # noqa: S704
+        code=Markup(code),  # noqa: S704
     )  # fmt: skip
 
 
@@ -178,12 +159,20 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["json"] = _json
+    environment.filters["drawn"] = _drawn
     return environment
 
 
-def _json(figure: Figure) -> Markup:
-    """Return a figure as JSON that ends no script element; NaN is an error."""
-    found = {"data": figure.data, "layout": figure.layout}
-    content = json.dumps(found, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-    return Markup(content.replace("<", "\\u003c"))  # noqa: S704
+def _drawn(figure: Figure, name: str) -> Markup:
+    """Return a figure as Plotly's HTML, the same for the same `name`; its JSON ends no script."""
+    from plotly.io import to_html  # type: ignore[import-untyped]
+
+    drawn = to_html(
+        {"data": figure.data, "layout": figure.layout},
+        config={"displayModeBar": False, "responsive": True},
+        include_plotlyjs=False,
+        full_html=False,
+        validate=False,
+        div_id=name,
+    )
+    return Markup(drawn)  # noqa: S704

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.jobs.suites.requirement import ROUNDING
-from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, significant
+from leaseboard.tasks.score.numbers import fixed, short
+from leaseboard.tasks.score.table import Floats, ScoreTable, significant
 
 LEVEL = 0.95
 """Confidence level of all intervals."""
@@ -33,26 +35,24 @@ SKEWNESS = 4.0
 from `FEWEST` values on. Johnson's own factor is smaller."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """An estimate with its interval; `lower` and `upper` are NaN without one."""
 
     value: float
     lower: float
     upper: float
 
-    @property
-    def excludes_zero(self) -> bool:
-        """The whole interval lies on one side of zero."""
-        return self.lower > 0 or self.upper < 0
+    def ends(self, digits: int | None = None) -> str:
+        """Return ``[lower, upper]``, three decimals or `digits` significant ones; may be empty."""
+        if not np.isfinite(self.lower):
+            return ""
+        low, high = (fixed(e) if digits is None else short(e, digits) for e in self[1:])
+        return f"[{low}, {high}]"
 
     def times(self, factor: float) -> Interval:
         """Return the interval of as many times the estimate; a negative factor swaps the ends."""
         lower, upper = sorted((factor * self.lower, factor * self.upper))
         return Interval(factor * self.value + 0.0, lower + 0.0, upper + 0.0)  # no minus zero
-
-
-NO_INTERVAL = Interval(np.nan, np.nan, np.nan)
 
 
 def mean_interval(values: Floats) -> Interval:
@@ -121,14 +121,6 @@ class Paired:
     """Probability of a drop like this one or a larger one by chance, see the theorem."""
     p_value_of_gain: float
 
-    def verdict(self, level: float) -> str:
-        """Return ``same``, ``better``, ``worse``, or ``unclear`` where chance explains it."""
-        if self.same:
-            return "same"
-        if self.p_value_of_drop <= level / 2:
-            return "worse"
-        return "better" if self.p_value_of_gain <= level / 2 else "unclear"
-
 
 def paired(old: Floats, new: Floats, direction: str) -> Paired:
     """Compare scores pair by pair; a score that is best when it is smallest has direction min.
@@ -170,7 +162,8 @@ def p_value(differences: Floats) -> float:
     (0.125, 0.25)
     """
     moved = differences[differences != 0]
-    # Doubled, mean ranks become whole. Those of SciPy are the same, but its import takes longer.
+    # SciPy's exact test is of differences without ties, which scores such as accuracies have.
+    # Doubled, mean ranks become whole.
     ranks = np.rint(2 * pd.Series(np.abs(moved)).rank().to_numpy()).astype(int)
     shares = np.ones(1)  # shares[s]: of the choices of signs, those whose doubled rank sum is s
     for rank in ranks:
@@ -182,61 +175,27 @@ ALPHA = 0.05
 """Significance level of the tests over datasets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One pairwise test; `p` is Holm-adjusted, `smallest` the least p that n datasets allow."""
+def pairwise(table: ScoreTable) -> tuple[dict[frozenset[str], float], int]:
+    """Return Wilcoxon's signed-rank test of every pair of algorithms over datasets.
 
-    first: str
-    second: str
-    p: float
-    n: int
-    different: bool
+    Those that have a score on every counted dataset take part, failures counted by the missing
+    rule.
 
-
-@dataclass(frozen=True)
-class Comparison:
-    """Tests of the algorithms that have a score on every counted dataset."""
-
-    labels: tuple[str, ...]
-    """The compared algorithms, best mean rank first."""
-    n: int
-    """Datasets on which all compared algorithms have a score."""
-    pairs: tuple[Pair, ...]
-    note: str
-    """Why the tests cannot show anything with so few datasets; empty if they can."""
-
-
-def compare_all(table: ScoreTable) -> Comparison:
-    """Return every test on the mean scores of `table`, failures counted by its missing rule."""
-    ranks = table.ranks()
-    counted = np.isfinite(ranks).any(axis=0)
-    n = int(counted.sum())
-    chosen = np.flatnonzero((np.isfinite(ranks[:, counted]).sum(axis=1) == n) & (n > 0))
-    mean_ranks = nanmean(ranks[chosen][:, counted], axis=1)
-    order = np.argsort(mean_ranks, kind="stable")
-    labels = tuple(table.labels[i] for i in chosen[order])
-    pairs = wilcoxon_holm(labels, table.standings[chosen[order]][:, counted])
-    return Comparison(
-        labels=labels,
-        n=n,
-        pairs=pairs,
-        note=_power(len(labels), n),
-    )
-
-
-def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
-    """Return Wilcoxon's signed-rank test of every pair over datasets, adjusted by Holm.
-
-    `cells`, shape (n_labels, n_problems): mean scores, more is better; the tests take the
-    differences' signs and sizes.
+    Returns
+    -------
+    dict of frozenset to float
+        The p-value of each pair, adjusted by Holm.
+    int
+        The number of datasets.
     """
-    found = list(itertools.combinations(range(len(labels)), 2))
-    raw = [wilcoxon(cells[i], cells[j]) for i, j in found]
-    adjusted = holm(raw)
-    return tuple(
-        Pair(labels[i], labels[j], p, cells.shape[1], p <= ALPHA)
-        for (i, j), p in zip(found, adjusted, strict=True)
-    )
+    ranks = np.isfinite(table.ranks())
+    counted = ranks.any(axis=0)
+    whole = np.flatnonzero(ranks[:, counted].all(axis=1) & counted.any())
+    pairs = list(itertools.combinations(whole, 2))
+    standings = table.standings[:, counted]
+    adjusted = holm([wilcoxon(*standings[list(pair)]) for pair in pairs])
+    named = (frozenset(table.labels[i] for i in pair) for pair in pairs)
+    return dict(zip(named, adjusted, strict=True)), int(counted.sum())
 
 
 def holm(p_values: list[float]) -> list[float]:
@@ -263,18 +222,3 @@ def wilcoxon(first: Floats, second: Floats) -> float:
         return 1.0
     # A total failure is infinite: it differs by more than any score, and the test takes its rank.
     return min(1.0, 2 * min(p_value(differences), p_value(-differences)))
-
-
-def _power(k: int, n: int) -> str:
-    pairs = k * (k - 1) // 2
-    if n == 0 or k < 2:
-        return "Nothing to compare: two algorithms with scores on the same dataset are needed."
-    least = 2.0 ** (1 - n) * pairs
-    if least <= ALPHA:
-        return ""
-    needed = int(np.ceil(np.log2(pairs / ALPHA))) + 1
-    return (
-        f"Rank tests over {n} dataset{'s' if n > 1 else ''} cannot show a difference: the least"
-        f" adjusted p-value that {pairs} pairwise tests can have is {min(1.0, least):.2g};"
-        f" with {needed} datasets they could."
-    )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.score.inference import mean_interval
-from leaseboard.tasks.score.table import Floats, nanmean, significant
+from leaseboard.tasks.score.table import Floats, significant
 
 Where = tuple[str, int]
 """A dataset and a repetition."""
@@ -30,7 +30,7 @@ def regret_of(curve: Floats, top: float, n_trials: int) -> Floats:
 
 
 def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
-    """Return every algorithm's regret and rank, the one with the least mean regret first.
+    """Return every algorithm's regret in hundredths and rank, the least mean regret first.
 
     - `runs`: the best reward after each trial, by dataset and repetition, then by label. Only
       those that all labels finished count.
@@ -38,42 +38,45 @@ def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By label: ``runs``; ``regret`` over time, ``rank`` among all within a repetition and how
-        much it is ``behind`` the first's, as `Interval`; ``times`` the regret of the first label;
-        then the regret after `SHARES`.
+        By label: the number of runs; regret over time, rank among all within a repetition and how
+        much that is behind the first's, as `Interval`; how many times it is the regret of the
+        first label; then the regret after `SHARES`. Empty if there is nothing to compare.
     """
     labels = list(dict.fromkeys(label for by_label in runs.values() for label in by_label))
     whole = {where: runs[where] for where in runs if runs[where].keys() == set(labels)}
-    data = list(dict.fromkeys(data for data, _ in whole))
-    repetitions = sorted({repetition for _, repetition in whole})
-    found = np.full((1 + len(SHARES), len(labels), len(data), len(repetitions)), np.nan)
-    for (name, repetition), by_label in whole.items():
-        top = max(curve.max() for curve in by_label.values())
-        n_trials = max(map(len, by_label.values()))
-        at = data.index(name), repetitions.index(repetition)
-        for row, label in enumerate(labels):
-            found[:, row, *at] = regret_of(by_label[label], top, n_trials)
     if len(labels) < 2 or not whole:
         return pd.DataFrame()
-    ranks = pd.DataFrame(significant(found[0]).reshape(len(labels), -1)).rank().to_numpy()
-    ranks = ranks.reshape(found[0].shape)
-    means = nanmean(nanmean(found, axis=3), axis=2)
-    first = int(means[0].argmin())
+    found = []
+    for (data, repetition), by_label in whole.items():
+        top = max(curve.max() for curve in by_label.values())
+        n_trials = max(map(len, by_label.values()))
+        found += [
+            (data, repetition, label, *regret_of(curve, top, n_trials))
+            for label, curve in by_label.items()
+        ]
+    names = ["data", "repetition", "label", "regret", *SHARES]
+    frame = pd.DataFrame(found, columns=names)
+    frame["rank"] = significant(frame["regret"].to_numpy())
+    frame["rank"] = frame.groupby(["data", "repetition"])["rank"].rank()
     # What intervals are over: dataset means, or the repetitions of a single dataset.
-    regret, rank = (
-        nanmean(each, axis=2) if len(data) > 1 else each[:, 0] for each in (found[0], ranks)
-    )
+    over = "data" if frame["data"].nunique() > 1 else "repetition"
+    cells = frame.groupby(["label", over]).mean(numeric_only=True)
+    means = cells.groupby("label").mean()[["regret", *SHARES]]
+    means = means.loc[labels].sort_values("regret", kind="stable")
+    regret, rank = cells["regret"].unstack(), cells["rank"].unstack()
+    first, runs_of = means.index[0], len(whole)
+    least = means.loc[first, "regret"]
     rows = {
         label: {
-            "runs": int(np.isfinite(found[0, row]).sum()),
-            "regret": mean_interval(regret[row]),
-            "times": means[0, row] / means[0, first] if means[0, first] else 1.0,
-            "rank": mean_interval(rank[row]),
-            "behind": mean_interval(rank[row] - rank[first]),
-            **{f"after {share}": means[1 + at, row] for at, share in enumerate(SHARES)},
+            "Runs": runs_of,
+            "Mean regret": mean_interval(regret.loc[label].to_numpy()).times(100),
+            "Times the first": mean["regret"] / least if least else 1.0,
+            "Mean rank": mean_interval(rank.loc[label].to_numpy()),
+            "Ranks behind the first": mean_interval(
+                (rank.loc[label] - rank.loc[first]).to_numpy()
+            ),
+            **{f"Regret after {100 * share:g} %": 100 * mean[share] for share in SHARES},
         }
-        for row, label in enumerate(labels)
+        for label, mean in means.iterrows()
     }
-    return pd.DataFrame.from_dict(rows, orient="index").loc[
-        [labels[row] for row in means[0].argsort(kind="stable")]
-    ]
+    return pd.DataFrame(list(rows.values()), index=list(rows))

@@ -1,14 +1,14 @@
 """Configuration selection compared with Full-run: speed-up, loss, calibration, ranks."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.abc_selection.calibration import Calibration, calibrate, real_accuracies
+from leaseboard.algorithms.abc_selection.calibration import calibrate, real_accuracies
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationFailed,
@@ -60,30 +60,26 @@ class Truth:
 class Selection:
     """One finished selection, compared with Full-run over the same configurations."""
 
-    key: str
-    name: str
-    data: str
-    algorithm: str
-    """The registered name."""
-    settings: Mapping[str, Any]
-    """All of the algorithm's."""
     configurations: int
     """Number of admitted configurations."""
-    speedup: float | None
-    speedup_trained: float | None
+    speedup: float
+    speedup_trained: float
     """Scenario (i): CPU seconds of Full-run over those of the selection; (ii): over those of the
-    selection and one full training of its choice. None if Full-run trained fewer."""
-    loss: float | None
-    relative_loss: float | None
-    """A_i* - A_i', also divided by A_i*."""
-    epsilon: float | None
-    """The loss that the algorithm may allow, None if it has no such setting."""
+    selection and one full training of its choice. NaN if Full-run trained fewer."""
+    loss: float
+    relative_loss: float
+    """A_i* - A_i', also divided by A_i*; NaN if an accuracy is unknown."""
+    epsilon: float
+    """The loss that the algorithm may allow, NaN if it has no such setting."""
     kept: bool | None
     """True if the loss is within epsilon; None where nothing is guaranteed, because the run was
     cut short with several configurations left, or has no epsilon."""
     probes: int
     largest_rows: int
-    calibration: Calibration
+    intervals: int
+    above: int
+    below: int
+    """As of `leaseboard.algorithms.abc_selection.calibration.Calibration`."""
 
 
 def configurations(events: Sequence[Event]) -> dict[int, str]:
@@ -94,49 +90,36 @@ def configurations(events: Sequence[Event]) -> dict[int, str]:
     }
 
 
-def compare(
-    events: Sequence[Event],
-    truth: Truth,
-    *,
-    key: str = "",
-    name: str = "",
-    data: str = "",
-    algorithm: str = "",
-) -> Selection | None:
+def compare(events: Sequence[Event], truth: Truth) -> Selection | None:
     """Compare one run's log with the truth; None for an unfinished log or without any truth."""
     started, finished = of(events, Started), of(events, Finished)
     if not started or not finished or not truth.rows:
         return None
-    settings, metrics, probes = started[0].settings, finished[0].metrics, of(events, ProbeFinished)
+    metrics, probes = finished[0].metrics, of(events, ProbeFinished)
     considered = set(configurations(events).values())
     complete = considered <= truth.seconds.keys()
-    seconds = sum(truth.seconds[each] for each in considered) if complete else 0.0
+    seconds = sum(truth.seconds[each] for each in considered) if complete else math.nan
     spent = float(metrics.get("selection_cpu_seconds", 0.0))
     trained = spent + float(metrics.get("training_cpu_seconds", 0.0))
     real = truth.by_number(events)
-    result = calibrate(events, real, truth.rows)
-    loss = result.loss if complete else None
-    epsilon = settings.get("epsilon")
-    epsilon = None if epsilon is None else float(epsilon)
-    kept = None
-    if epsilon is not None and loss is not None and decided(events, truth.rows):
-        kept = loss <= epsilon + ROUNDING
+    found = calibrate(events, real, truth.rows)
+    loss = found.loss if complete and found.loss is not None else math.nan
+    allowed = started[0].settings.get("epsilon")
+    epsilon = math.nan if allowed is None else float(allowed)
+    guaranteed = not math.isnan(epsilon + loss) and decided(events, truth.rows)
     return Selection(
-        key=key,
-        name=name,
-        data=data,
-        algorithm=algorithm,
-        settings=settings,
         configurations=len(configurations(events)),
-        speedup=seconds / spent if complete and spent else None,
-        speedup_trained=seconds / trained if complete and trained else None,
+        speedup=seconds / (spent or math.nan),
+        speedup_trained=seconds / (trained or math.nan),
         loss=loss,
-        relative_loss=None if loss is None else loss / max(real.values()),
+        relative_loss=loss / max(real.values(), default=math.nan),
         epsilon=epsilon,
-        kept=kept,
+        kept=loss <= epsilon + ROUNDING if guaranteed else None,
         probes=len(probes),
         largest_rows=max((probe.rows for probe in probes), default=0),
-        calibration=result,
+        intervals=found.intervals,
+        above=found.above,
+        below=found.below,
     )
 
 
@@ -153,26 +136,23 @@ def decided(events: Iterable[Event], full: int) -> bool:
     return len(admitted - left) <= 1
 
 
-def with_metrics(frame: pd.DataFrame, found: Iterable[Selection]) -> pd.DataFrame:
-    """Return the frame with speed-ups and losses of selections as metrics.
+def with_metrics(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame of results with speed-ups and losses of selections as metrics.
 
     So a suite's published numbers can name them.
+
+    - `runs`: a row a `Selection`, with the job's ``key``.
     """
-    derived = {
-        selection.key: {
-            name: value
-            for name in ("speedup", "speedup_trained", "loss", "relative_loss")
-            if (value := getattr(selection, name)) is not None
-        }
-        for selection in found
-    }
+    names = ["speedup", "speedup_trained", "loss", "relative_loss"]
+    derived = runs.set_index("key")[names].to_dict("index") if len(runs) else {}
     metrics = [
-        {**(own or {}), **derived.get(key, {})}
+        {**own, **derived.get(key, {})}
         for key, own in zip(frame["key"], frame["metrics"], strict=True)
     ]
-    return frame.assign(metrics=pd.Series(metrics, index=frame.index, dtype=object))
+    return frame.assign(metrics=metrics)
 
 
+SECONDS = {"selection_cpu_seconds": "CPU s", "selection_wall_seconds": "Wall s"}
 TOLERATED = 0.01, 0.05
 """Accuracies that may be lost: each of them gives a ranking."""
 
@@ -184,108 +164,71 @@ RULE = (
 
 
 def standings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each algorithm of a run of selections, best first by `RULE`.
+    """Return a row for each label, the best first, by `RULE`; empty if it has no meaning.
 
-    The frame is empty unless all chose among equally many configurations, and Full-run is there to
-    say what was lost.
-
-    - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
+    It has where a suite selects among as many configurations everywhere, next to Full-run.
 
     Returns
     -------
     DataFrame
-        Indexed by label: ``rank at <epsilon>``, the mean rank by `RULE` for each of `TOLERATED`;
-        ``rank by loss`` and ``rank by seconds``, alone; ``loss`` and ``worst``, the accuracy of
-        Full-run's choice less that of its own; ``above <epsilon>``, how many runs lost more;
-        ``cpu_seconds`` and ``wall_seconds``, means of the selection alone; ``speedup`` over
-        Full-run, the geometric mean; ``finished``, ``failed``, ``skipped``. NaN where it has no
-        rank or no finished run.
+        By label: mean ranks by `RULE`, by loss and by seconds; mean and worst loss of accuracy,
+        and how many runs lost more than each of `TOLERATED`; CPU and wall seconds of the selection
+        alone, means over finished runs; the speed-up over Full-run, the geometric mean; numbers of
+        runs that finished, failed and were skipped.
     """
-    runs = _runs(frame)
-    if runs is None or runs["name"].nunique() < 2:
+    fine, known = finished(frame), pd.DataFrame(frame["metrics"].tolist(), frame.index)
+    known = known.reindex(columns=["configurations", *SECONDS])
+    selects = frame["environment"][fine].isin(choosing("configuration"))
+    full = fine & (frame["algorithm"] == REFERENCE)
+    sizes = known["configurations"][fine].nunique(dropna=False)
+    if not selects.all() or not full.any() or sizes > 1:
         return pd.DataFrame()
-    ranks, fine = _ranks(runs), runs[runs["fine"]].astype({"seconds": float})
-    by, of_all = fine.groupby("name"), runs.groupby("name")
+    runs = frame[["name", "data", "repetition", "score"]].assign(
+        Finished=fine,
+        Skipped=frame["status"] == "skipped",
+        Failed=~fine & (frame["status"] != "skipped"),
+        **{short: known[long].where(fine) for long, short in SECONDS.items()},
+    )
+    place = ["data", "repetition"]
+    reference = runs[full].drop_duplicates(place)[[*place, "score", "CPU s"]]
+    runs = runs.merge(reference, on=place, suffixes=("", " of Full-run"))
+    if runs["name"].nunique() < 2:
+        return pd.DataFrame()
+    loss = (runs["score of Full-run"] - runs["score"].where(runs["Finished"])).round(12)
+    runs["Mean loss"] = runs["Worst loss"] = loss
     with np.errstate(divide="ignore"):
-        times = np.log(fine["seconds_of_full_run"].astype(float) / fine["seconds"])
-    counts = {f"above {each}": (fine["loss"] > each).groupby(fine["name"]).sum()
-              for each in TOLERATED} | {
-        "finished": by.size(),
-        "failed": of_all["failed"].sum(),
-        "skipped": (runs["status"] == "skipped").groupby(runs["name"]).sum(),
-    }  # fmt: skip
-    found = pd.DataFrame(
-        {
-            **{f"rank at {each}": ranks[each] for each in TOLERATED},
-            "rank by loss": ranks["loss"],
-            "rank by seconds": ranks["seconds"],
-            "loss": by["loss"].mean(),
-            "worst": by["loss"].max(),
-            "cpu_seconds": by["seconds"].mean(),
-            "wall_seconds": by["wall"].mean(),
-            "speedup": np.exp(times.groupby(fine["name"]).mean()),
-            **counts,
-        },
-        index=runs["name"].unique(),
-    )
-    found = found.fillna(dict.fromkeys(counts, 0)).astype(dict.fromkeys(counts, int))
-    return found.sort_values([f"rank at {each}" for each in TOLERATED], kind="stable")
-
-
-def _runs(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the jobs with Full-run's; None if they are not selections of one size."""
-    fine = finished(frame)
-    done = frame[fine]
-    if not len(done) or not done["environment"].isin(choosing("configuration")).all():
-        return None
-    if len({metrics.get("configurations") for metrics in done["metrics"]}) > 1:
-        return None
-    measured = [each or {} for each in frame["metrics"]]
-    runs = frame[["name", "data", "repetition", "status", "score"]].assign(
-        fine=fine,
-        failed=~fine & (frame["status"] != "skipped"),
-        seconds=[each.get("selection_cpu_seconds", np.nan) for each in measured],
-        wall=[each.get("selection_wall_seconds", np.nan) for each in measured],
-    )
-    full = runs[fine & (frame["algorithm"] == REFERENCE)].drop_duplicates(["data", "repetition"])
-    if not len(full):
-        return None
-    runs = runs.merge(
-        full[["data", "repetition", "score", "seconds"]],
-        on=["data", "repetition"],
-        suffixes=("", "_of_full_run"),
-    )
-    loss = runs["score_of_full_run"].astype(float) - runs["score"].astype(float)
-    return runs.assign(loss=loss.round(12))
+        runs["Speed-up"] = np.log(runs["CPU s of Full-run"] / runs["CPU s"])
+    for each in TOLERATED:
+        runs[f"Lost more than {100 * each:g} %"] = loss > each
+    how = {
+        **dict.fromkeys(["Mean loss", *SECONDS.values(), "Speed-up"], "mean"),
+        "Worst loss": "max",
+        **dict.fromkeys([f"Lost more than {100 * each:g} %" for each in TOLERATED], "sum"),
+        **dict.fromkeys(["Finished", "Failed", "Skipped"], "sum"),
+    }
+    ranks, by = _ranks(runs), runs.groupby("name", sort=False).agg(how)
+    by["Speed-up"] = np.exp(by["Speed-up"])
+    found = ranks.reindex(by.index).join(by)
+    return found.sort_values(list(ranks.columns[: len(TOLERATED)]), kind="stable")
 
 
 def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean ranks of each label by each of `TOLERATED`, ``loss`` and ``seconds``."""
-    cells = (
-        runs.groupby(["name", "data"], sort=False)
-        .agg(
-            skipped=("status", lambda each: (each == "skipped").any()),
-            failed=("failed", "any"),
-            loss=("loss", "mean"),
-            worst=("loss", "max"),
-            seconds=("seconds", "mean"),
-        )
-        .reset_index()
-    )
-    cells = cells[~cells["skipped"]]
-    failed = cells["failed"].astype(int)
-    ranks: dict[Any, pd.Series] = {
-        name: _rank(cells, failed, cells[name]) for name in ("loss", "seconds")
-    }
+    """Return the mean ranks of each label by `RULE`, by loss, and by seconds."""
+    cells = runs.groupby(["name", "data"], sort=False).agg(
+        {"Skipped": "any", "Failed": "any", "Mean loss": "mean", "Worst loss": "max",
+         "CPU s": "mean"}
+    )  # fmt: skip
+    cells = cells[~cells["Skipped"]].reset_index()
+    failed, loss, seconds = cells["Failed"].astype(int), cells["Mean loss"], cells["CPU s"]
+    tiers = {}
     for epsilon in TOLERATED:
-        over = (cells["worst"] > epsilon) | cells["failed"]
-        value = cells["seconds"].where(~over, cells["loss"])
-        ranks[epsilon] = _rank(cells, over.astype(int) + failed, value)
-    return pd.DataFrame(ranks).groupby(cells["name"]).mean()
-
-
-def _rank(cells: pd.DataFrame, first: pd.Series, then: pd.Series) -> pd.Series:
-    """Return ranks on each dataset by `first`, then by `then`, missing last; ties shared."""
-    order = pd.DataFrame({"first": first, "then": then.astype(float).fillna(np.inf)})
-    places = order.groupby(["first", "then"]).ngroup()
-    return places.groupby(cells["data"]).rank()
+        over = (cells["Worst loss"] > epsilon) | cells["Failed"]
+        value = seconds.where(~over, loss)
+        tiers[f"Mean rank, {100 * epsilon:g} % may be lost"] = over.astype(int) + failed, value
+    tiers |= {"Mean rank by loss": (failed, loss), "Mean rank by seconds": (failed, seconds)}
+    found = {}
+    for name, (tier, value) in tiers.items():  # by tier, then by value, missing last; ties shared
+        order = pd.DataFrame({"tier": tier, "value": value.fillna(np.inf)})
+        places = order.groupby(["tier", "value"]).ngroup()
+        found[name] = places.groupby(cells["data"]).rank()
+    return pd.DataFrame(found).groupby(cells["name"]).mean()

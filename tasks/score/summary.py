@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.environments.arrival import IMMEDIATE
-from leaseboard.algorithms.measures import DIRECTIONS, baseline_name
-from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.frame import (
     as_frame,
@@ -24,12 +22,7 @@ from leaseboard.tasks.score.frame import (
     metric_title,
     rows_cut,
 )
-from leaseboard.tasks.score.inference import (
-    ALPHA,
-    Comparison,
-    Interval,
-    compare_all,
-)
+from leaseboard.tasks.score.inference import ALPHA, pairwise, wilcoxon
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, leaderboard
 from leaseboard.tasks.score.numbers import fixed, short
 from leaseboard.tasks.score.table import (
@@ -37,7 +30,6 @@ from leaseboard.tasks.score.table import (
     UNFINISHED,
     Scale,
     ScoreTable,
-    nanmean,
     score_table,
     significant,
 )
@@ -50,32 +42,17 @@ NAMED = 5
 """Number of datasets that are named; the others are counted."""
 
 
-def bracket(found: Interval, digits: int | None = None) -> str:
-    """Return an interval as ``[lower, upper]``, three decimals or `digits` significant ones."""
-    if not np.isfinite(found.lower):
-        return ""
-    low, high = (
-        fixed(end) if digits is None else short(end, digits) for end in (found.lower, found.upper)
-    )
-    return f"[{low}, {high}]"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them."""
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Return names as a sentence lists them; those beyond `most` are counted."""
+    if most is not None:
+        more = f" and {len(names) - most} more" if len(names) > most else ""
+        return ", ".join(names[:most]) + more
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def several(n: int, noun: str = "dataset") -> str:
     """Return a count with its noun."""
     return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
-def score_name(board: Board) -> str:
-    """Return the name of the score column."""
-    if board.one_set:
-        better = "less" if board.less_is_better else "more"
-        return f"{metric_title(board.metric)}, {better} is better"
-    return board.scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +81,8 @@ class Compared:
     title: str
     board: Board
     """By the suite's own scale."""
-    tests: Comparison
     answer: Answer
-    """Both in words."""
-    tested: Tested | None = None
-    """Side of the test, where the leaderboard ranks by validation."""
+    """The leaderboard and its tests in words."""
 
 
 Results: TypeAlias = pd.DataFrame | Iterable[Result]
@@ -123,27 +97,21 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     measured = by_measure(frame, metric) if metric else frame
     metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
     scale = scale_of(suite, metrics[0] if len(metrics) == 1 else "score")
-    names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
+    names = {} if suite is None else suite.data_names
     missing = [_missing(score_table(measured)), copies(frame, names), rows_cut(frame, names),
                arrivals(frame)]  # fmt: skip
     frame, measured = distinct(frame), distinct(measured)
     board = leaderboard(measured, scale)
-    tests = compare_all(board.table)
-    title = suite.title if suite is not None else "Leaderboard"
-    if metric:
-        title += f", by {metric}"
-    by_score = metric is None and board.metric not in DIRECTIONS  # race puts measures in its place
-    tested = on_test(frame, board, scale) if by_score else None
     sentences = {
         "metric": describe_scores(measured, names),
-        "baselines": " ".join(filter(None, (verdict(board, names), on_selected(frame, names)))),
+        "baselines": verdict(board, names),
         "missing": " ".join(filter(None, missing)),
     }
-    if any(row.n_ok for row in board.rows):
-        sentences |= summarise(board, tests)
-        if "cost" in sentences:
-            sentences["cost"] += _unit_costs(board, frame)
-    return Compared(title, board, tests, Answer(**sentences), tested)
+    if board.frame["ok"].any():
+        sentences |= _of_one_set(board) if board.one_set else _of_several(board)
+        sentences |= {"relative": _relative(board), "cost": _cost(board, frame)}
+    title = suite.title if suite is not None else "Leaderboard"
+    return Compared(f"{title}, by {metric}" if metric else title, board, Answer(**sentences))
 
 
 def scale_of(suite: Suite | None, metric: str = "score") -> Scale:
@@ -155,110 +123,128 @@ def scale_of(suite: Suite | None, metric: str = "score") -> Scale:
     return Scale(zero, one, meaningless, metric)
 
 
-def summarise(board: Board, tests: Comparison) -> dict[str, str]:
-    """Return the answers of a leaderboard with a finished job and of its tests, by field."""
-    first = board.rows[0]
-    sentences = _of_one_set(board) if board.one_set else _of_several(board, tests)
-    if np.isfinite(first.relative.value):
-        value = f"{fixed(first.relative.value)} {bracket(first.relative)}".rstrip()
-        text = f"{first.name} has a relative loss of {value}"
-        mean = "" if board.one_set else ", in the geometric mean over datasets"
-        less = 1 - first.relative.value
-        if abs(less) < 5e-4:
-            text += f": its {board.loss} is that of the best naive baseline{mean}."
-        else:
-            share = f"{100 * less:.3g} % below" if less > 0 else f"{-100 * less:.3g} % above"
-            text += f": its {board.loss} is {share} that of the best naive baseline{mean}."
-        sentences["relative"] = text
-    if np.isfinite(first.cpu_seconds):
-        cost = first.relative_cost
-        where = "" if board.one_set else " on each dataset (geometric mean)"
-        times = f", {short(cost, 3)} times the cheapest{where}" if cost >= 1.005 else ""
-        times = ", the cheapest of all" if cost < 1.005 else times
-        sentences["cost"] = f"{first.name} took {short(first.cpu_seconds, 3)} CPU s a job{times}."
-    return sentences
-
-
-def _unit_costs(board: Board, frame: pd.DataFrame) -> str:
-    """Return the CPU time of the first row for an example, where the budget counts examples."""
-    first = board.rows[0].name
-    done = frame[finished(frame) & (frame["name"] == first) & (frame["unit"] == "examples")]
-    if not done["units"].sum():
+def _relative(board: Board) -> str:
+    """Return the relative loss of the first row, empty without a baseline's loss."""
+    first = board.frame.index[0]
+    span = board.span(first, "relative_loss")
+    if not np.isfinite(span.value):
         return ""
-    each = 1e6 * done["cpu_seconds"].sum() / done["units"].sum()
-    return f" That is {short(each, 3)} µs an example."
+    loss = "loss" if board.scale.metric == "score" else metric_title(board.scale.metric)
+    mean = "" if board.one_set else ", in the geometric mean over datasets"
+    share = f"{100 * abs(1 - span.value):.3g} % {'below' if span.value < 1 else 'above'} "
+    share = "" if abs(1 - span.value) < 5e-4 else share
+    value = f"{fixed(span.value)} {span.ends()}".rstrip()
+    return (
+        f"{first} has a relative loss of {value}: its {loss} is {share}that of the best naive"
+        f" baseline{mean}."
+    )
 
 
-def _of_several(board: Board, tests: Comparison) -> dict[str, str]:
+def _cost(board: Board, frame: pd.DataFrame) -> str:
+    """Return the CPU time of the first row, also for an example where the budget counts them."""
+    first = board.frame.iloc[0]
+    if not np.isfinite(first["cpu_seconds"]):
+        return ""
+    where = "" if board.one_set else " on each dataset (geometric mean)"
+    cost = first["relative_cost"]
+    times = (
+        f"{short(cost, 3)} times the cheapest{where}" if cost >= 1.005 else "the cheapest of all"
+    )
+    text = f"{first.name} took {short(first['cpu_seconds'], 3)} CPU s a job, {times}."
+    done = frame[finished(frame) & (frame["name"] == first.name) & (frame["unit"] == "examples")]
+    if done["units"].sum():
+        each = 1e6 * done["cpu_seconds"].sum() / done["units"].sum()
+        text += f" That is {short(each, 3)} µs an example."
+    return text
+
+
+def _of_several(board: Board) -> dict[str, str]:
     """Return the best algorithm, by how much and how sure, on several datasets."""
-    leaders = [row for row in board.rows if row.place == 1]
-    first, lead = board.rows[0], board.lead
+    frame, scale = board.frame, board.scale.name.partition(":")[0]
+    leaders, score, lead = frame[frame["place"] == 1], frame["score"], board.lead
+    first, second = [*frame.index[:2], ""][:2]
     verb = "ranks first" if len(leaders) == 1 else "share the first place"
     best = (
-        f"{listed([row.name for row in leaders])} {verb}: mean rank"
-        f" {fixed(leaders[0].rank.value, 2)} among {len(board.rows)} algorithms on"
-        f" {several(max(row.n_ranked for row in leaders))}."
+        f"{listed(leaders.index)} {verb}: mean rank {fixed(leaders['rank'].iloc[0], 2)} among"
+        f" {len(frame)} algorithms on {several(leaders['ranked'].max())}."
     )
-    text = ""
-    if np.isfinite(first.score.value):
-        whose = "Its" if len(leaders) == 1 else f"{first.name}'s"
-        value = f"{fixed(first.score.value)} {bracket(first.score)}".rstrip()
-        text = f"{whose} {board.scale.partition(':')[0]} is {value}"
-        ahead = first.score.value - board.rows[1].score.value if lead is not None else np.nan
+    text, sure = "", []
+    if np.isfinite(score.iloc[0]):
+        whose = "Its" if len(leaders) == 1 else f"{first}'s"
+        value = f"{fixed(score.iloc[0])} {board.span(first, 'score').ends()}".rstrip()
+        text = f"{whose} {scale} is {value}"
+        ahead = score.iloc[0] - score.iloc[1] if lead is not None else np.nan
         if np.isfinite(ahead):
             gap = f"{fixed(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'}"
             gap = "level with" if abs(ahead) < 5e-4 else gap
-            text += f", {gap} {board.rows[1].name}, the next by rank"
+            text += f", {gap} {second}, the next by rank"
         text += "."
-    sure = []
     if lead is not None:
-        both = {first.name, board.rows[1].name}
         if _level(board):
-            sure.append(f"Nothing separates {first.name} and {board.rows[1].name}.")
+            sure.append(f"Nothing separates {first} and {second}.")
         elif np.isfinite(lead.lower):
-            certain = "excludes zero" if lead.excludes_zero else "includes zero"
+            certain = "excludes" if lead.lower > 0 or lead.upper < 0 else "includes"
             sure.append(
-                f"The 95 % interval of {first.name}'s lead over {board.rows[1].name} in the"
-                f" {board.scale.partition(':')[0]} is {bracket(lead)}: it {certain}."
+                f"The 95 % interval of {first}'s lead over {second} in the {scale} is"
+                f" {lead.ends()}: it {certain} zero."
             )
-        if tests.note:
-            sure.append(tests.note)
-        for pair in () if tests.note else tests.pairs:
-            if {pair.first, pair.second} == both:
-                differ = "differ" if pair.different else "do not differ significantly"
-                sure.append(
-                    f"Over {pair.n} datasets {first.name} and {board.rows[1].name} {differ}"
-                    f" (Wilcoxon-Holm, p = {short(pair.p, 2)})."
-                )
-    meaning = board.meaning if np.isfinite(first.score.value) else ""
+        sure.append(_tests(board, first, second))
+    meaning = board.scale.meaning if text else ""
     return {"best": best, "by_how_much": text, "meaning": meaning, "how_sure": " ".join(sure)}
+
+
+def _tests(board: Board, first: str, second: str) -> str:
+    """Return what the test over datasets shows of two algorithms, or why it cannot show it."""
+    tests, n = pairwise(board.table)
+    if not tests:
+        return "Nothing to compare: two algorithms with scores on the same dataset are needed."
+    least = 2.0 ** (1 - n) * len(tests)
+    if least > ALPHA:
+        needed = int(np.ceil(np.log2(len(tests) / ALPHA))) + 1
+        return (
+            f"Rank tests over {several(n)} cannot show a difference: the least adjusted p-value"
+            f" that {len(tests)} pairwise tests can have is {min(1.0, least):.2g}; with {needed}"
+            " datasets they could."
+        )
+    p = tests.get(frozenset((first, second)))
+    if p is None:
+        return ""
+    differ = "differ" if p <= ALPHA else "do not differ significantly"
+    return f"Over {n} datasets {first} and {second} {differ} (Wilcoxon-Holm, p = {short(p, 2)})."
 
 
 def _of_one_set(board: Board) -> dict[str, str]:
     """Return the best mean score of one dataset, the next one, and how sure their order is."""
-    leaders = [row.name for row in board.rows if row.place == 1]
-    first, lead = board.rows[0], board.lead
+    frame, table = board.frame, board.table
+    leaders = frame.index[frame["place"] == 1]
+    span = board.span(leaders[0], "score")
     verb = "has" if len(leaders) == 1 else "share"
-    value = f"{short(first.raw.value)} {bracket(first.raw, 4)}".rstrip()
-    text = f"{listed(leaders)} {verb} the best {metric_title(board.metric)}, {value}"
-    behind = [row for row in board.rows[len(leaders) :] if np.isfinite(row.raw.value)]
-    text += f"; {behind[0].name} has {short(behind[0].raw.value)}." if behind else "."
+    value = f"{short(span.value)} {span.ends(4)}".rstrip()
+    text = f"{listed(leaders)} {verb} the best {metric_title(board.scale.metric)}, {value}"
+    behind = frame["score"].iloc[len(leaders) :].dropna()
+    text += f"; {behind.index[0]} has {short(behind.iloc[0])}." if len(behind) else "."
     sure = ""
-    if lead is not None and np.isfinite(lead.value) and board.rows[1].n_ok:
-        both = f"{first.name} and {board.rows[1].name}"
-        certain = "exclude" if board.lead_p <= ALPHA else "do not exclude"
+    if board.lead is not None and np.isfinite(board.lead.value) and frame["ok"].iloc[1]:
+        both = " and ".join(frame.index[:2])
+        # Copies of a result count once.
+        pairs = np.unique(table.gains[_first_two(board), table.only], axis=1)
+        p = wilcoxon(*pairs[:, np.isfinite(pairs).all(axis=0)])
         sure = (
-            f"Repetitions {certain} that {both} are equally good here (exact paired test, copies"
-            f" counted once, p = {short(board.lead_p, 2)})."
+            f"Repetitions {'exclude' if p <= ALPHA else 'do not exclude'} that {both} are equally"
+            f" good here (exact paired test, copies counted once, p = {short(p, 2)})."
         )
         if _level(board):
             sure = f"{both} have the same score in every repetition."
     return {"best": text, "how_sure": f"{sure} {ONE_SET_RULE}".lstrip()}
 
 
+def _first_two(board: Board) -> list[int]:
+    return [board.table.labels.index(name) for name in board.frame.index[:2]]
+
+
 def _level(board: Board) -> bool:
     """Return whether the first two rows have equal scores in every repetition."""
-    first, second = (board.values[board.table.labels.index(row.name)] for row in board.rows[:2])
+    first, second = board.values[_first_two(board)]
     return bool(np.array_equal(first, second, equal_nan=True) and np.isfinite(first).any())
 
 
@@ -280,10 +266,9 @@ def arrivals(frame: pd.DataFrame) -> str:
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the results with those on copies of a dataset under the first one's name, once."""
     known = frame[frame["digest"].fillna("") != ""].drop_duplicates("data")
-    first = dict(
-        zip(known["data"], known.groupby("digest")["data"].transform("first"), strict=True)
-    )
-    data = [first.get(each, each) for each in frame["data"]]
+    first = known.drop_duplicates("digest").set_index("digest")["data"]
+    same = dict(zip(known["data"], known["digest"].map(first), strict=True))
+    data = [same.get(each, each) for each in frame["data"]]
     return frame.assign(data=data).drop_duplicates(["name", "data", "repetition"])
 
 
@@ -292,13 +277,12 @@ def copies(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
 
     `names`: what datasets are called, in the place of their references.
     """
-    text, found = "", dict[str, int]()
+    said, found = [], dict[str, int]()
     same_rows = set(frame["data"]) - set(distinct(frame)["data"])
     if same_rows:
         shown = [names.get(data, data) for data in frame["data"].unique() if data in same_rows]
-        more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
-        text = (
-            f"{several(len(shown))} repeated another exactly ({', '.join(shown[:NAMED])}{more}):"
+        said.append(
+            f"{several(len(shown))} repeated another exactly ({listed(shown, NAMED)}):"
             " they count once in means, ranks, intervals and tests."
         )
     for (name, _), rows in distinct(frame[finished(frame)]).groupby(["name", "data"], sort=False):
@@ -308,95 +292,45 @@ def copies(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
         ]
         if len(same) > 1 and all(each == same[0] for each in same):
             found[name] = found.get(name, 0) + len(same) - 1
-    if not found:
-        return text
-    named = [f"{name} {n}" for name, n in found.items()]
-    return (
-        f"{text} {several(sum(found.values()), 'repetition')} repeated another result exactly, as"
-        f" without a seed on the same rows ({', '.join(named)}): they count once in intervals and"
-        " tests."
-    ).lstrip()
+    if found:
+        named = ", ".join(f"{name} {n}" for name, n in found.items())
+        said.append(
+            f"{several(sum(found.values()), 'repetition')} repeated another result exactly, as"
+            f" without a seed on the same rows ({named}): they count once in intervals and tests."
+        )
+    return " ".join(said)
 
 
-def on_selected(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Return on which datasets baselines use selected features; empty where none does."""
-    done = frame[finished(frame) & frame["baseline"]]
-    places: dict[str, list[str]] = {}
-    for row in done.itertuples():
-        if (shown := baseline_name(row.name, row.metrics)) != row.name:
-            places.setdefault(shown, []).append(names.get(row.data, row.data))
-    return " ".join(
-        f"On {', '.join(dict.fromkeys(sets))} one of the baselines is {shown}."
-        for shown, sets in places.items()
-    )
-
-
-def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
+def verdict(board: Board, names: Mapping[str, str]) -> str:
     """Return a sentence on the best row that is not a baseline; empty if nothing is comparable.
 
     An oracle baseline does not compete. A tie beats nothing.
 
     `names`: what datasets are called, in the place of their references.
     """
-    table, finishers = board.table, [row for row in board.rows if row.n_ok]
-    competing = [row.name for row in finishers if not (row.baseline or row.oracle_baseline)]
-    baselines = [row.name for row in finishers if row.baseline]
-    if not competing or not baselines:
+    table, rows = board.table, board.frame[board.frame["ok"] > 0]
+    competing = rows.index[~(rows["baseline"] | rows["oracle_baseline"])]
+    baselines = list(rows.index[rows["baseline"]])
+    if not len(competing) or not baselines:
         return ""
-    first, me = competing[0], table.labels.index(competing[0])
+    first = competing[0]
     # Means are those that ranks compare; minus infinity for a failure, NaN for a skipped job.
-    gains = significant(table.standings)
-    rows = [table.labels.index(label) for label in baselines]
-    best = np.fmax.reduce(gains[rows], axis=0)
-    both = np.flatnonzero(np.isfinite(best) & ~np.isnan(gains[me]))
-    if not len(both):
+    gains = pd.DataFrame(significant(table.standings), list(table.labels), list(table.problems))
+    best = gains.loc[baselines].replace(-np.inf, np.nan).max()
+    both = best.notna() & gains.loc[first].notna()
+    lost = both.index[both & (gains.loc[first] <= best)]
+    if not both.any():
         return ""
-    lost = [p for p in both if gains[me, p] <= best[p]]
-    if not lost:
-        places = f"{'all ' if len(both) > 1 else ''}{several(len(both))}"
+    if lost.empty:
+        places = f"{'all ' if both.sum() > 1 else ''}{several(both.sum())}"
         return f"{first} beats every baseline ({', '.join(baselines)}) on {places}."
+    means = pd.DataFrame(table.means, gains.index, gains.columns)
     named = []
-    for p in lost[:NAMED]:
-        who = rows[int(np.nanargmax(gains[rows, p]))]
-        scores = ", ".join(f"{table.labels[i]} {short(table.means[i, p])}" for i in (who, me))
-        named.append(f"{(names or {}).get(table.problems[p], table.problems[p])} ({scores})")
-    more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
+    for data in lost:
+        ahead = gains.loc[baselines, data].idxmax()
+        scores = ", ".join(f"{name} {short(means.loc[name, data])}" for name in (ahead, first))
+        named.append(f"{names.get(data, data)} ({scores})")
     return (
-        f"On {len(lost)} of {several(len(both))} a baseline is at least as good as {first}:"
-        f" {', '.join(named)}{more}."
+        f"On {len(lost)} of {several(both.sum())} a baseline is at least as good as {first}:"
+        f" {listed(named, NAMED)}."
     )
-
-
-METRIC = "test"
-"""Metric of the results: the test score of a policy's choice by validation."""
-
-
-@dataclass(frozen=True)
-class Tested:
-    """Test's side of a leaderboard; an algorithm without a test score is in neither mapping."""
-
-    scores: Mapping[str, float]
-    """By algorithm: the mean on the leaderboard's scale, of one dataset the test score itself."""
-    ranks: Mapping[str, float]
-    """By algorithm: the mean rank over datasets; empty for one dataset."""
-
-
-def on_test(frame: pd.DataFrame, board: Board, scale: Scale) -> Tested | None:
-    """Return the side of the test; None where no job chose by a validation score and was tested.
-
-    - `frame`: the results of `board`.
-    - `scale`: the leaderboard's.
-    """
-    table, only = score_table(frame, METRIC), board.table.only
-    if not frame["environment"].isin(choosing("arm")).any() or not np.isfinite(table.scores).any():
-        return None
-    if only is None:  # datasets without a meaning on the common scale count here
-        means = Scale(scale.zero, scale.one).means(table)
-        standing = nanmean(table.ranks(), axis=1)
-    else:
-        means, standing = table.means[:, only], -table.standings[:, only]
-    scores, places = (
-        pd.Series(values, table.labels)[np.isfinite(values)].to_dict()
-        for values in (means, standing)
-    )
-    return Tested(scores, {} if board.one_set else places)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -188,7 +188,7 @@ class Scale:
     def name(self) -> str:
         """Name of the scale."""
         metric = metric_title(self.metric)
-        if self.zero is not None and self.one is not None:
+        if self.zero is not None:
             return f"normalised {metric}: {self.zero} is 0, {self.one} is 1"
         return f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
 
@@ -196,7 +196,7 @@ class Scale:
     def meaning(self) -> str:
         """Meaning of a number on the scale, in sentences."""
         metric = metric_title(self.metric)
-        if self.zero is not None and self.one is not None:
+        if self.zero is not None:
             return (
                 f"A normalised {metric} is the share of the way from what {self.zero} reaches"
                 f" (0) to what {self.one} reaches (1), averaged over datasets: above 1 is better"
@@ -210,18 +210,10 @@ class Scale:
 
     def values(self, table: ScoreTable) -> Floats:
         """Return scores on the scale; NaN on the datasets that are `meaningless` on it."""
-        named = self.zero is not None and self.one is not None
+        named = self.zero is not None
         values = normalised(table, self.zero, self.one) if named else scaled(table)
         values[:, [problem in self.meaningless for problem in table.problems]] = np.nan
         return values
-
-    def means(self, table: ScoreTable, only: str | None = None) -> Floats:
-        """Return means over datasets; of the score itself if it is of a single one, `only`."""
-        if only is None:
-            return nanmean(nanmean(self.values(table), axis=2), axis=1)
-        if only not in table.problems:
-            return np.full(len(table.labels), np.nan)
-        return np.asarray(table.means[:, table.problems.index(only)])
 
 
 def normalised(table: ScoreTable, zero: str | None, one: str | None) -> Floats:
@@ -237,16 +229,10 @@ def normalised(table: ScoreTable, zero: str | None, one: str | None) -> Floats:
         them has no score.
     """
     gains = table.gains
-    means = nanmean(np.where(np.isfinite(table.scores), gains, np.nan), axis=2)
-    base, best = (
-        means[table.labels.index(label)]
-        if label in table.labels
-        else np.full(len(table.problems), np.nan)
-        for label in (zero, one)
-    )
-    span = best - base
+    means = pd.DataFrame(table.means * table.signs, index=list(table.labels))
+    base, best = (means.reindex([label]).to_numpy()[0] for label in (zero, one))
     with np.errstate(invalid="ignore"):
-        span = np.where(span > ROUNDING * np.abs(base), span, np.nan)
+        span = np.where(best - base > ROUNDING * np.abs(base), best - base, np.nan)
     above = gains - base[None, :, None]
     above[np.abs(above) <= ROUNDING * np.abs(base)[None, :, None]] = 0.0
     return np.asarray(above / span[None, :, None])
@@ -275,18 +261,19 @@ def scaled(table: ScoreTable) -> Floats:
     return np.where(there, np.where(failed, 0.0, np.where(equal, 1.0, ratio)), np.nan)
 
 
-def relative_losses(table: ScoreTable, references: Sequence[str]) -> Floats:
+def relative_losses(table: ScoreTable, references: NDArray[np.bool_]) -> Floats:
     """Return score over the best mean score of `references`, of datasets with a loss (``min``).
 
     Below 1 is better than the best of them. A repetition that failed counts by `MISSING_RULE`.
+
+    - `references`, shape (n_labels,): marks them.
 
     Returns
     -------
     ndarray, shape (n_labels, n_problems, n_repetitions)
         NaN where the score is not a loss, no reference has one, or its loss is not positive.
     """
-    rows = [table.labels.index(label) for label in references if label in table.labels]
     with np.errstate(invalid="ignore"):
-        base = np.fmin.reduce(table.means[rows], axis=0, initial=np.nan)
-        usable = (base > 0) & (np.array(table.directions) == "min")
+        base = np.fmin.reduce(table.means[references], axis=0, initial=np.nan)
+        usable = (base > 0) & (table.signs < 0)
     return np.asarray(-table.gains / np.where(usable, base, np.nan)[None, :, None])

@@ -83,22 +83,16 @@ class Leaderboard:
         ``relative_loss`` is the loss over the best baseline's, where one ran. Of policies
         ``test_score`` is the same of the test score.
         """
-        found, tested = self.comparison.board, self.comparison.tested
-        one_set = found.one_set
-        rows = [
-            {
-                "algorithm": row.name,
-                **({} if one_set else {"place": row.place, "rank": row.rank.value}),
-                **({"relative_loss": row.relative.value} if found.baselines else {}),
-                **({"test_score": tested.scores.get(row.name)} if tested else {}),
-                "score": (row.raw if one_set else row.score).value,
-                "cpu_seconds": row.cpu_seconds,
-                "ok": row.n_ok,
-                "jobs": row.n_jobs,
-            }
-            for row in found.rows
-        ]
-        return pd.DataFrame(rows).set_index("algorithm")
+        board = self.comparison.board
+        shown = {
+            "place": not board.one_set,
+            "rank": not board.one_set,
+            "relative_loss": board.has_baselines,
+            "test": board.has_tests,
+            **dict.fromkeys(("score", "cpu_seconds", "ok", "jobs"), True),
+        }
+        found = board.frame[[name for name, is_shown in shown.items() if is_shown]]
+        return found.rename(columns={"test": "test_score"})
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -106,8 +100,8 @@ class Leaderboard:
 
         Several if they are equal, empty if no job has a score.
         """
-        rows = self.comparison.board.rows
-        return tuple(row.name for row in rows if row.place == 1 and row.n_ok)
+        found = self.comparison.board.frame
+        return tuple(found.index[(found["place"] == 1) & (found["ok"] > 0)])
 
     @property
     def failures(self) -> tuple[str, ...]:

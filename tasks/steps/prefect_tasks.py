@@ -159,8 +159,7 @@ def _show_attempt(attempt: Attempt, _given: Given) -> State[Any]:
 
 def _show_board(found: Compared, given: Given) -> None:
     if TaskRunContext.get():
-        names = board.columns(found)
-        rows = [dict(zip(names, row, strict=True)) for row in board.texts(found)]
+        rows = board.texts(found).to_dict("records")
         key = artifact_key(_suite_of(given), "leaderboard")
         publish(create_table_artifact, rows, key=key, description=" ".join(found.answer.lines()))
     _say(board.plain(found))

@@ -87,7 +87,7 @@ def incidents(record: ModelRecord) -> Section:
         {
             "When (UTC)": moment(each.at),
             "What": each.what,
-            "Event": Cell(each.kind, each.kind, EMPHASIS.get(each.kind, "")),
+            "Event": Cell(each.kind, EMPHASIS.get(each.kind, "")),
         }
         for each in listed[:MOST_ROWS]
     ]

@@ -171,5 +171,5 @@ def _distances(title: str, part: MonitoredDays) -> Figure | None:
 
 
 def moment(at: str) -> Cell:
-    """Return a time to the minute, sorted by all of it."""
-    return Cell(at[:16].replace("T", " "), at, "day")
+    """Return a time to the minute."""
+    return Cell(at[:16].replace("T", " "), "day")

@@ -1,45 +1,87 @@
-"""The leaderboard, the diagnostics, and the scores by dataset."""
+"""The leaderboard with its charts, the diagnostics, and the scores by dataset."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM
-from leaseboard.tasks.report.charts import wording
+from leaseboard.tasks.report.charts import (
+    ACCENT,
+    LOG,
+    MUTED,
+    Figure,
+    axis,
+    chart,
+    named_rows,
+    scatter,
+    text,
+    wording,
+)
 from leaseboard.tasks.report.material import Material
-from leaseboard.tasks.report.page import (
-    Cell,
-    Section,
-    Table,
-    cell,
-    data_cell,
-)
-from leaseboard.tasks.score import board as terminal
+from leaseboard.tasks.report.page import Cell, Section, Table, data_cell
+from leaseboard.tasks.score.board import notes, texts
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.score.numbers import padded
+from leaseboard.tasks.score.leaderboard import TEST, Board
+from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.score.summary import distinct
-from leaseboard.tasks.score.table import (
-    UNFINISHED,
-    ScoreTable,
-    nanmean,
-    relative_losses,
-    score_table,
-)
+from leaseboard.tasks.score.table import UNFINISHED, ScoreTable, score_table
+
+LOWEST = -1.0
+"""A score on the common scale below is not drawn at first: it would flatten all others."""
+LABEL = 28
+"""Characters of a name that are drawn."""
 
 
 def leaderboard(made: Material) -> Section:
     """Return every algorithm by its mean rank, with the rules for missing results."""
-    columns, rows = terminal.columns(made.found, wide=True), made.found.board.rows
-    frame = pd.DataFrame({name: [text(row) for row in rows] for name, text in columns.items()})
+    frame = texts(made.found, wide=True)
     table = Table(
-        "leaderboard-table", made.found.title, frame, key=list(columns).index("algorithm"),
-        note=" ".join(terminal.notes(made.found)),
+        "leaderboard-table", made.found.title, frame, key=list(frame).index("algorithm"),
+        note=" ".join(notes(made.found)),
     )  # fmt: skip
     return Section("leaderboard", **wording("leaderboard"), tables=[table])
+
+
+def pictures(board: Board) -> list[Figure]:
+    """Return the scores with their intervals, and against their cost; relative losses if any."""
+    of = "relative_loss" if board.has_baselines else "score"
+    least = 0.0 if board.has_baselines else -math.inf  # on a logarithmic axis 0 has no place
+    found = board.frame[board.frame[of].between(least, math.inf, inclusive="neither")]
+    if found.empty:
+        return []
+    kind = board.scale.metric if board.one_set else f"{board.scale.name.split()[0]} score"
+    across = axis(kind)
+    if of == "relative_loss":
+        across = axis("relative loss, less is better", **LOG)
+    elif not board.one_set and found[of].min() < LOWEST < (high := found[of].max()):
+        across["range"] = [LOWEST, high + 0.05 * (high - LOWEST)]
+    names, values = [text(name)[:LABEL] for name in found.index], found[of]
+    spans = [board.span(name, of) for name in found.index]
+    dots = scatter(
+        "", values, range(len(values)), ACCENT, mode="markers", marker={"size": 10},
+        hints=(f"{name}: {short(each.value)} {each.ends(4)}".rstrip()
+               for name, each in zip(found.index, spans, strict=True)),
+        error_x={
+            "type": "data", "symmetric": False, "thickness": 3, "width": 0,
+            "array": (found[f"{of}_upper"] - values).fillna(0).tolist(),
+            "arrayminus": (values - found[f"{of}_lower"]).fillna(0).tolist(),
+        },
+    )  # fmt: skip
+    note = "A line is the 95 % interval." if any(map(math.isfinite, found[f"{of}_lower"])) else ""
+    rows = named_rows(name[:LABEL] for name in found.index) | {"zeroline": False}
+    drawn = [chart("Scores", note, [dots], across, rows, 100 + 26 * len(found))]
+    if len(found) > 1:
+        costs = scatter(
+            "", found["cpu_seconds"], values, ACCENT, mode="markers+text", text=names,
+            textposition="top center", cliponaxis=False, textfont={"size": 11, "color": MUTED},
+        )  # fmt: skip
+        note = "An algorithm is better the less time it takes for its score."
+        seconds = axis("CPU seconds a job", **LOG)
+        drawn.append(chart("Score against CPU time", note, [costs], seconds, across, 380))
+    return drawn
 
 
 def diagnostics(made: Material) -> Section | None:
@@ -48,8 +90,8 @@ def diagnostics(made: Material) -> Section | None:
         return None
     rows = [
         {
-            "Code": Cell(each.code, each.code, hint=each.meaning["title"]),
-            "Severity": cell(each.severity, "bad" if each.severity == ALARM else ""),
+            "Code": Cell(each.code, hint=each.meaning["title"]),
+            "Severity": Cell(each.severity, "bad" if each.severity == ALARM else ""),
             "Found": str(each),
             "What to do": each.meaning["advice"],
         }
@@ -61,81 +103,35 @@ def diagnostics(made: Material) -> Section | None:
 
 
 def datasets(made: Material) -> Section:
-    """Return the scores and other measures of each dataset."""
-    makers = (scores, tested, relative)
-    tables = [table for make in makers if (table := make(made)) is not None]
-    return Section("data", **wording("data"), tables=tables)
-
-
-def _by_data(
-    made: Material, show: Callable[[int, int], Cell], problems: Iterable[int] | None = None
-) -> pd.DataFrame:
-    """Return a row for each dataset, by default for all, the algorithms as on the leaderboard."""
-    table = made.found.board.table
-    order = [table.labels.index(label) for label in made.labels]
-    rows = [
-        [data_cell(table.problems[p], made.names), *(show(i, p) for i in order)]
-        for p in (range(len(table.problems)) if problems is None else problems)
+    """Return mean and spread of the scores, and of test scores where there are any."""
+    tables = {"scores-table": made.found.board.table}
+    tested = score_table(distinct(made.frame), TEST)
+    if np.isfinite(tested.scores).any():
+        tables["tested-table"] = tested
+    metric = metric_title(made.found.board.scale.metric)
+    shown = [
+        Table(name, frame=_by_data(made, table), **wording(name, metric=metric))
+        for name, table in tables.items()
     ]
-    return pd.DataFrame(rows, columns=["Data", *made.labels], dtype=object)
+    return Section("data", **wording("data"), tables=shown)
 
 
-def _mean_cell(table: ScoreTable) -> Callable[[int, int], Cell]:
-    """Return a function for the mean and spread of a place in `table`; the best is bold."""
-    means, sds, gains = table.means, table.sds, table.means * table.signs
-    ranks = table.ranks()
-
-    def lost(states: np.ndarray) -> str:
-        counts = [(int((states == state).sum()), word) for state, word in UNFINISHED.items()]
-        everything = sum(n for n, _ in counts) == len(states)
-        return ", ".join(word if everything else f"{n} {word}" for n, word in counts if n)
+def _by_data(made: Material, table: ScoreTable) -> pd.DataFrame:
+    """Return a row a dataset, with the algorithms as on the leaderboard; the best is bold."""
+    means, sds, ranks = table.means, table.sds, table.ranks()
 
     def show(i: int, p: int) -> Cell:
-        missing = lost(table.states[i, p])
-        text = padded(means[i, p], 4) if math.isfinite(means[i, p]) else missing or "–"
-        if sds[i, p] > 0:
-            text += f" ± {padded(sds[i, p], 2)}"
-        if missing and math.isfinite(means[i, p]):
-            text += f" ({missing})"
-        best = math.isfinite(gains[i, p]) and ranks[i, p] == np.nanmin(ranks[:, p])
-        kind = "best" if best else "bad" if "failed" in missing else ""
-        return Cell(text, means[i, p], kind)
+        states = table.states[i, p]
+        counts = {word: int((states == state).sum()) for state, word in UNFINISHED.items()}
+        missing = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        words = short(means[i, p]) + (f" ± {short(sds[i, p], 2)}" if sds[i, p] > 0 else "")
+        best = np.isfinite(means[i, p]) and ranks[i, p] == np.nanmin(ranks[:, p])
+        kind = "best" if best else "bad" if counts["failed"] else ""
+        return Cell(f"{words} ({missing})" if missing else words, kind)
 
-    return show
-
-
-def scores(made: Material) -> Table:
-    """Return mean and standard deviation of every algorithm on every dataset."""
-    board = made.found.board
-    words = wording("scores-table", metric=metric_title(board.metric))
-    return Table("scores-table", frame=_by_data(made, _mean_cell(board.table)), **words)
-
-
-def tested(made: Material) -> Table | None:
-    """Return mean and spread of the test score, where the score is one of validation."""
-    table = score_table(distinct(made.frame), "test")
-    if not np.isfinite(table.scores).any():
-        return None
-    frame = _by_data(made, _mean_cell(table))
-    return Table("tested-table", frame=frame, **wording("tested-table"))
-
-
-def relative(made: Material) -> Table | None:
-    """Return losses over the best baseline's, else over those of the suite's zero."""
-    scale, board = made.suite and made.suite.normalise, made.found.board
-    table, zero = board.table, [scale.zero] if scale else made.labels[:1]
-    against = "the best baseline" if board.baselines else "".join(zero)
-    ratios = nanmean(relative_losses(table, board.baselines or zero), axis=2)
-    usable = [p for p in range(len(table.problems)) if np.isfinite(ratios[:, p]).any()]
-    if not usable:
-        return None
-
-    def show(ratio: float) -> Cell:
-        kind = "good" if ratio < 0.995 else "bad" if ratio > 1.005 else ""
-        return Cell(padded(ratio), ratio, kind)
-
-    return Table(
-        "relative-table",
-        frame=_by_data(made, lambda i, p: show(ratios[i, p]), usable),
-        **wording("relative-table", against=against),
-    )
+    order = [table.labels.index(label) for label in made.labels]
+    rows = [
+        [data_cell(data, made.names), *(show(i, p) for i in order)]
+        for p, data in enumerate(table.problems)
+    ]
+    return pd.DataFrame(rows, columns=["Data", *made.labels], dtype=object)

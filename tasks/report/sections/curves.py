@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,125 +16,113 @@ from leaseboard.tasks.report.charts import (
     chart,
     colour,
     scatter,
-    score_axis,
     thinned,
     wording,
 )
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Section
-from leaseboard.tasks.score.table import Floats, nanmean
 
 SHARES = np.concatenate([[0.01, 0.02, 0.03, 0.05, 0.07], np.linspace(0.1, 1.0, 19)])
-
+"""Of the budget, at which algorithms are ranked."""
 MOST_POINTS = 40
-Curve: TypeAlias = tuple[Floats, Floats]
-"""Units consumed, ascending, and the score then."""
-ByCell: TypeAlias = Mapping[tuple[str, str], Sequence[Curve]]
-"""``{(label, data): [curve of each finished repetition]}``."""
+STEEP = 30.0
+"""Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
+
+Curves = Mapping[tuple[str, str], pd.DataFrame]
+"""The curves of the finished repetitions as columns, by label and dataset, see `aligned`."""
 
 
-def job_curves(row: Any, events: Sequence[Event]) -> Curve | None:
-    """Return the points that a finished job measured; of pulls, the best reward so far."""
+def job_curve(row: Any, events: Sequence[Event]) -> pd.Series | None:
+    """Return what a finished job measured, by units; of pulls, the best reward so far."""
     if row.status != "ok":
         return None
-    points = [(point.at, point.value) for point in of(events, Measured)]
-    if not points:
-        trials = [each for each in of(events, TrialFinished) if each.status == "ok"]
-        best = np.maximum.accumulate([each.reward for each in trials])
-        points = list(zip((each.at for each in trials), best.tolist(), strict=True))
-    array = np.array(points, dtype=np.float64).reshape(-1, 2)
-    return (array[:, 0], array[:, 1]) if points else None
+    points = {point.at: point.value for point in of(events, Measured)}
+    if points:
+        return pd.Series(points, dtype=float)
+    trials = {each.at: each.reward for each in of(events, TrialFinished) if each.status == "ok"}
+    return pd.Series(trials, dtype=float).cummax() if trials else None
+
+
+def aligned(curves: Sequence[pd.Series]) -> pd.DataFrame:
+    """Return the curves on the units of all, each with its last value; NaN before its first."""
+    return pd.concat(curves, axis=1).sort_index().ffill()
 
 
 def curves(made: Material) -> Section | None:
     """Return ranks over all datasets, then scores of each; None without a measured curve."""
-    frame, table = made.frame, made.found.board.table
-    scores: dict[tuple[str, str], list[Curve]] = {}
-    for row, curve in made.by(job_curves):
-        scores.setdefault((row.name, row.data), []).append(curve)
-    directions = dict(zip(table.problems, table.directions, strict=True))
+    found: dict[tuple[str, str], list[pd.Series]] = {}
+    for row, curve in made.read[job_curve]:
+        found.setdefault((row.name, row.data), []).append(curve)
+    by_place = {place: aligned(each) for place, each in found.items()}
+    table, frame = made.found.board.table, made.frame
     drawn = []
     if not made.found.board.one_set:
-        drawn.append(rank_figure(frame, scores, made.labels, directions))
+        directions = dict(zip(table.problems, table.directions, strict=True))
+        drawn.append(rank_figure(by_place, made.labels, directions))
     for data in table.problems:
         done = frame[(frame["data"] == data) & (frame["status"] == "ok")]
         for unit, metric in done[["unit", "metric"]].head(1).itertuples(index=False):
-            name = made.name(data)
-            drawn.append(data_figure(data, name, scores, made.labels, unit, metric))
-    found = [figure for figure in drawn if figure is not None]
-    if not found:
+            mine = {label: by_place[label, data] for label in made.labels
+                    if (label, data) in by_place}  # fmt: skip
+            drawn.append(data_figure(made.names.get(data, data), mine, made.labels, unit, metric))
+    shown = [figure for figure in drawn if figure is not None]
+    if not shown:
         return None
-    folded = [replace(figure, folded=figure.title) for figure in found[1:]]
-    return Section("curves", **wording("curves"), figures=[found[0], *folded])
-
-
-def at_points(curve: Curve, points: Floats) -> Floats:
-    """Return the last value measured at or before each of `points`; NaN before the first."""
-    x, y = curve
-    before = np.searchsorted(x, points, side="right") - 1
-    return np.where(before >= 0, y[np.maximum(before, 0)], np.nan)
+    folded = [replace(figure, folded=figure.title) for figure in shown[1:]]
+    return Section("curves", **wording("curves"), figures=[shown[0], *folded])
 
 
 def data_figure(
-    data: str, name: str, curves: ByCell, labels: Sequence[str], unit: str, metric: str
+    name: str, curves: Mapping[str, pd.DataFrame], labels: Sequence[str], unit: str, metric: str
 ) -> Figure | None:
     """Return the median over repetitions with the quartiles as a band, for one dataset."""
     traces: list[Trace] = []
-    scores: list[float] = []
-    for index, label in enumerate(labels):
-        mine = curves.get((label, data), ())
-        if not mine:
-            continue
-        grid = np.unique(np.concatenate([x for x, _ in mine]))
-        grid = grid[thinned(len(grid), MOST_POINTS)]
-        values = np.array([at_points(curve, grid) for curve in mine])
-        defined = np.isfinite(values).all(axis=0)
-        grid, values = grid[defined], values[:, defined]
-        low, middle, high = np.quantile(values, (0.25, 0.5, 0.75), axis=0)
-        if len(mine) > 1 and (high > low).any():
-            traces.append(band(index, label, grid.tolist(), low.tolist(), high.tolist()))
-        traces.append(_line(index, label, grid, middle))
-        scores += middle.tolist()
+    middles = []
+    for label, curve in curves.items():
+        known = curve.dropna()
+        known = known.iloc[thinned(len(known), MOST_POINTS)]
+        low, middle, high = (known.quantile(share, axis=1) for share in (0.25, 0.5, 0.75))
+        index = labels.index(label)
+        if (high > low).any():
+            traces.append(band(index, [*known.index], [*low], [*high]))
+        traces.append(_line(index, label, middle))
+        middles.append(middle)
     if not traces:
         return None
+    scores = pd.concat(middles)
+    # The losses of the first examples would flatten all later ones.
+    steep = scores.min() > 0 and STEEP * scores.min() < scores.max()
+    up = axis(metric, **({"type": "log", "tickformat": "~g"} if steep else {}))
     note = "Median over repetitions; the band holds the middle half of them."
     title = f"Score while the budget is spent: {name}"
-    across, up = axis(unit, type="log"), score_axis(metric, scores)
-    return chart(title, note, traces, across, up, 440)
+    return chart(title, note, traces, axis(unit, type="log"), up, 440)
 
 
 def rank_figure(
-    frame: pd.DataFrame, curves: ByCell, labels: Sequence[str], directions: Mapping[str, str]
+    curves: Curves, labels: Sequence[str], directions: Mapping[str, str]
 ) -> Figure | None:
-    """Return the mean rank over datasets against the share of the budget that is spent."""
-    # A dataset without the metric that is asked for has no direction, and no rank.
-    budgets = {data: 0.0 for data in frame["data"] if data in directions}
-    for (_, data), found in curves.items():
-        if data in budgets:
-            budgets[data] = max(budgets[data], *(curve[0][-1] for curve in found))
-    problems = [data for data, budget in budgets.items() if budget > 0]
-    if not problems or len(labels) < 2:
+    """Return the mean rank over datasets against the share of the budget that is spent.
+
+    - `directions`: of the datasets that have one; others have no rank.
+    """
+    ranks = []
+    for data, direction in directions.items():
+        mine = {label: curves[label, data] for label in labels if (label, data) in curves}
+        if not mine:
+            continue
+        at = SHARES * max(each.index[-1] for each in mine.values())
+        means = pd.DataFrame(
+            {label: each.mean(axis=1).reindex(at, method="ffill") for label, each in mine.items()}
+        )
+        sign = 1 if direction == "min" else -1
+        ranks.append((sign * means).fillna(np.inf).rank(axis=1).set_axis(100 * SHARES))
+    if not ranks or len(labels) < 2:
         return None
-    ranks = np.full((len(problems), len(labels), len(SHARES)), np.nan)
-    for p, data in enumerate(problems):
-        sign = 1 if directions[data] == "min" else -1
-        points = SHARES * budgets[data]
-        means = np.full((len(labels), len(SHARES)), np.nan)
-        for i, label in enumerate(labels):
-            if mine := curves.get((label, data), ()):
-                means[i] = nanmean(np.array([at_points(c, points) for c in mine]), axis=0)
-        # Ranks are compared over time only among those that have a score at the end.
-        present = np.isfinite(means).any(axis=1)
-        now = np.where(np.isfinite(means), sign * means, np.inf)[present]
-        ranks[p, present] = pd.DataFrame(now).rank()
-    averages = nanmean(ranks, axis=0)
-    traces = [
-        _line(i, label, SHARES * 100, averages[i])
-        for i, label in enumerate(labels)
-        if np.isfinite(averages[i]).any()
-    ]
+    averages = pd.concat(ranks).groupby(level=0).mean()
+    traces = [_line(labels.index(label), label, averages[label]) for label in labels
+              if label in averages]  # fmt: skip
     note = (
-        f"Rank of the mean score over repetitions, averaged over {len(problems)} datasets;"
+        f"Rank of the mean score over repetitions, averaged over {len(ranks)} datasets;"
         " an algorithm without a score so far ranks last."
     )
     return chart(
@@ -143,6 +131,7 @@ def rank_figure(
     )  # fmt: skip
 
 
-def _line(index: int, label: str, x: Floats, y: Floats) -> Trace:
+def _line(index: int, label: str, curve: pd.Series) -> Trace:
     dash = "dash" if index >= 10 else "solid"
-    return scatter(label, x, y, colour(index), line={"dash": dash}, legendgroup=str(index))
+    line = {"dash": dash}
+    return scatter(label, curve.index, curve, colour(index), line=line, legendgroup=str(index))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from leaseboard.algorithms.events import Event
 from leaseboard.tasks.report.charts import Figure, names_of, wording
 from leaseboard.tasks.report.leases import figures
 from leaseboard.tasks.report.material import Material
-from leaseboard.tasks.report.page import Cell, Names, Section, Table, data_cell, number
+from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, number
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.track.views import JOBS, NIGHTS
 
@@ -42,52 +41,24 @@ def jobs(made: Material) -> Section:
         links = [Markup("<a href='{}/{}'>{}</a>").format(ui, view.link(experiment), what)
                  for what, view in runs.items()]  # fmt: skip
         words["text"].append(Markup("In MLflow: {}.").format(Markup(", ").join(links)))
-    frame = made.frame
+    frame = made.frame.sort_values("status", key=lambda status: status == "ok", kind="stable")
     ok = frame["status"] == "ok"
-    shown = places(frame, made.names).assign(
-        Score=[number(score, 6) for score in frame["score"].where(ok)],
-        **{"CPU s": [number(value, 3) for value in frame["cpu_seconds"].where(ok)]},
-        Consumed=[
-            Cell(consumed(row), row.units, "" if row.complete else "bad")
-            if row.unit and row.status == "ok" else Cell("–")
-            for row in frame.itertuples()
-        ],
-        Reason=[made.damaged.get(row.key, row.reason) for row in frame.itertuples()],
-        Key=frame["key"],
-    )  # fmt: skip
-    table = Table("jobs-table", frame=shown, **wording("jobs-table", n=f"{len(shown):,}"))
-    return Section("jobs", **words, tables=[table])
-
-
-def unfinished(frame: pd.DataFrame, names: Names) -> Table | None:
-    """Return every job that is not ok, with its reason."""
-    lost = frame[frame["status"] != "ok"]
-    if lost.empty:
-        return None
-    reasons = lost["reason"].where(lost["reason"] != "", "no reason recorded")
-    words = wording("unfinished-table", lost=len(lost), all=len(frame))
-    shown = places(lost, names).assign(Reason=reasons)
-    return Table("unfinished-table", frame=shown, **words)
-
-
-def places(frame: pd.DataFrame, names: Names) -> pd.DataFrame:
-    """Return algorithm, data, seed and status of jobs as cells."""
-    return pd.DataFrame(
+    consumed = [f"{short(row.units, 7)} {row.unit}" for row in frame.itertuples()]
+    shown = pd.DataFrame(
         {
             "Algorithm": frame["name"],
-            "Data": [data_cell(data, names) for data in frame["data"]],
-            "Seed": [Cell(str(seed), seed) for seed in frame["seed"]],
-            "Status": [Cell(status, status, "" if status == "ok" else "bad")
-                       for status in frame["status"]],
+            "Data": [data_cell(data, made.names) for data in frame["data"]],
+            "Seed": frame["seed"].astype(str),
+            "Status": [Cell(each, "" if each == "ok" else "bad") for each in frame["status"]],
+            "Score": [number(score, 6) for score in frame["score"].where(ok)],
+            "CPU s": [number(value, 3) for value in frame["cpu_seconds"].where(ok)],
+            "Consumed": pd.Series(consumed, frame.index).where(ok, "–"),
+            "Reason": [made.damaged.get(row.key, row.reason) for row in frame.itertuples()],
+            "Key": frame["key"],
         }
-    )  # fmt: skip
-
-
-def consumed(row: Any) -> str:
-    """Return the units that a job consumed, and of how many if it should have consumed all."""
-    if row.complete or not math.isfinite(row.budget):
-        return f"{short(row.units, 7)} {row.unit}"
-    return f"{short(row.units, 7)} of {short(row.budget, 7)} {row.unit}: ended early"
+    )
+    table = Table("jobs-table", frame=shown, **wording("jobs-table", n=f"{len(shown):,}"))
+    return Section("jobs", **words, tables=[table])
 
 
 def job_log(row: Any, events: Sequence[Event]) -> JobLog | None:
@@ -120,13 +91,13 @@ def listed(records: Sequence[Configuration]) -> list[dict[str, Any]]:
 
 def leases(made: Material) -> Section | None:
     """Return the leases of the first repetition of jobs, and their configurations."""
-    logged = made.by(job_log)
+    logged = made.read[job_log]
     total = sum(log.total for _, log in logged)
     if not total:
         return None
     drawn: list[Figure] = []
     for row, log in [each for each in logged if each[1].figures][:MOST_DRAWN]:
-        where = f"{row.name} on {made.name(row.data)}"
+        where = f"{row.name} on {made.names.get(row.data, row.data)}"
         drawn += [replace(each, folded=f"{each.title}: {where}") for each in log.figures]
     rows = [{"Algorithm": row.name, "Data": data_cell(row.data, made.names), **each}
             for row, log in logged for each in log.listed]  # fmt: skip

@@ -1,17 +1,15 @@
 """The papers' own numbers: published against measured."""
 
+from typing import Any
+
 import pandas as pd
 
-from leaseboard.tasks.report.charts import sentences, wording
+from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material
-from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, spread
+from leaseboard.tasks.report.page import Cell, Section, Table, data_cell
 from leaseboard.tasks.report.sections.selections import compared
 from leaseboard.tasks.score.numbers import fixed
-from leaseboard.tasks.score.published import (
-    Agreement,
-    printed_decimals,
-    published_against_measured,
-)
+from leaseboard.tasks.score.published import printed_decimals, published_against_measured
 from leaseboard.tasks.score.selection import with_metrics
 from leaseboard.tasks.score.summary import scale_of
 
@@ -20,36 +18,34 @@ def published(made: Material) -> Section | None:
     """Return every claim of the suite with its measurement; None without claims."""
     if made.suite is None or not made.suite.published:
         return None
-    scale = scale_of(made.suite, made.found.board.metric)
+    scale = scale_of(made.suite, made.found.board.scale.metric)
     frame = with_metrics(made.frame, compared(made))
     found = published_against_measured(frame, made.suite.published, scale)
-    rows = [_claim(made, each) for each in sorted(found, key=lambda each: each.n == 0)]
+    rows = [_claim(made, each) for each in found.sort_values("n", ascending=False).itertuples()]
     table = Table("published-table", frame=pd.DataFrame(rows), **wording("published-table"))
-    judged = [each.agrees for each in found if each.n and each.agrees is not None]
-    measured = sum(each.n > 0 for each in found)
-    counts = {"agreeing": sum(judged), "judged": len(judged), "measured": measured}
-    text = [sentences("published.text", **counts, all=len(found))]
-    if scale.zero and any(each.claim.metric == "normalised_score" for each in found):
-        text.append(scale.meaning)
-    return Section("published", **wording("published"), text=text, tables=[table])
+    judged = found["agrees"].dropna()
+    counts = {"judged": len(judged), "measured": (found["n"] > 0).sum(), "all": len(found)}
+    words = wording("published", agreeing=int(judged.sum()), **counts)
+    if scale.zero and "normalised_score" in set(found["metric"]):
+        words["text"].append(scale.meaning)
+    return Section("published", **words, tables=[table])
 
 
-def _claim(made: Material, agreement: Agreement) -> dict[str, object]:
-    claim, digits = agreement.claim, printed_decimals(agreement.claim)
-    verdict = {True: "agrees", False: "differs", None: "–"}[agreement.agrees]
-    measured = spread(fixed(agreement.measured, digits + 1), agreement.measured_sd, digits + 1)
-    if not agreement.n:
-        verdict, measured = "not measured", "–"
-    kind = {"agrees": "good", "differs": "bad"}.get(verdict, "")
+def _claim(made: Material, row: Any) -> dict[str, object]:
+    verdicts = {True: Cell("agrees", "good"), False: Cell("differs", "bad"), None: Cell("–")}
+    digits = printed_decimals(row.value, row.sd)
+
+    def spread(value: float, sd: float, decimals: int) -> str:
+        return fixed(value, decimals) + ("" if pd.isna(sd) else f" ± {fixed(sd, decimals)}")
+
     return {
-        "Source": claim.source,
-        "Algorithm": claim.algorithm,
-        "Data": data_cell(claim.data, made.names),
-        "Metric": claim.metric,
-        "Published": Cell(spread(fixed(claim.value, digits), claim.sd, digits), claim.value),
-        "Measured": Cell(measured, agreement.measured),
-        "Verdict": Cell(verdict, verdict, kind),
-        "In the paper's spread": agreement.within_spread,
-        "Tolerance": claim.tolerance,
-        "n": agreement.n,
+        "Source": row.source,
+        "Algorithm": row.algorithm,
+        "Data": data_cell(row.data, made.names),
+        "Metric": row.metric,
+        "Published": spread(row.value, row.sd, digits),
+        "Measured": spread(row.measured, row.measured_sd, digits + 1),
+        "Verdict": verdicts[row.agrees] if row.n else "not measured",
+        "Tolerance": row.tolerance,
+        "n": row.n,
     }

@@ -1,16 +1,13 @@
 "use strict";
-// Rows are sorted by numbers where all cells have one, else by their words; a dash comes last.
+// Rows are sorted by numbers where both cells begin with one, else by their words; those without come last.
 const words = new Intl.Collator(undefined, { numeric: true });
 function sort(table, column, rising) {
   const keyed = [...table.tBodies[0].rows].map((row) => {
-    const { dataset, textContent } = row.cells[column];
-    const text = textContent.trim();
-    const size = Number(dataset.v ?? text.replace("−", "-").replaceAll(",", "").split(" ")[0]);
-    return { row, text, size, missing: text === "" || text === "–" };
+    const text = row.cells[column].textContent.trim();
+    return { row, text, size: Number(text.split(" ")[0].replace("−", "-").replaceAll(",", "")) };
   });
-  const numbers = keyed.every(({ missing, size }) => missing || !Number.isNaN(size));
-  keyed.sort((a, b) => (a.missing || b.missing ? a.missing - b.missing
-    : (numbers ? a.size - b.size : words.compare(a.text, b.text)) * (rising ? 1 : -1)));
+  keyed.sort((a, b) => Number.isNaN(a.size) - Number.isNaN(b.size)
+    || (a.size - b.size || words.compare(a.text, b.text)) * (rising ? 1 : -1));
   table.tBodies[0].append(...keyed.map(({ row }) => row));
 }
 for (const table of document.querySelectorAll("table")) {
@@ -27,19 +24,8 @@ document.addEventListener("input", ({ target }) => {
   for (const row of document.getElementById(target.dataset.filter).tBodies[0].rows)
     row.hidden = !row.textContent.toLowerCase().includes(wanted);
 });
-// A chart is drawn when it is seen first, or when the page is printed.
-const options = { displayModeBar: false };
-function draw(chart) {
-  const script = chart.querySelector("script");
-  if (!script) return;
-  const { data, layout } = JSON.parse(script.textContent);
-  script.remove();
-  window.Plotly.newPlot(chart, data, { ...layout, autosize: true }, options);
-  new ResizeObserver(([{ contentRect: { width } }]) => width
-    && window.Plotly.relayout(chart, { width })).observe(chart);
-}
-const charts = document.querySelectorAll(".chart");
-const watcher = new IntersectionObserver((entries) => entries
-  .filter(({ isIntersecting }) => isIntersecting).forEach(({ target }) => draw(target)));
-charts.forEach((chart) => watcher.observe(chart));
-window.addEventListener("beforeprint", () => charts.forEach(draw));
+// A folded chart is drawn when it is opened: then its width is known.
+document.addEventListener("toggle", ({ target }) => {
+  const folded = target.querySelector(":scope > template");
+  if (folded) folded.replaceWith(folded.content);
+}, true);

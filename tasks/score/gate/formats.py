@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 from xml.etree import ElementTree as ET
 
+import pandas as pd
+
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
 from leaseboard.tasks.score.board import literal, markdown_table
@@ -105,7 +107,7 @@ def markdown(verdict: Verdict) -> str:
         for each in _sorted(verdict.requirements)
     ]
     for rows in (checks, requirements):
-        lines += [*markdown_table(rows, NUMBERS), ""] if rows else []
+        lines += [*markdown_table(pd.DataFrame(rows), NUMBERS), ""] if rows else []
     lines += [f"- {literal(line)}" for line in lines_of(verdict.diagnostics)]
     if verdict.accepted_on:
         versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))

@@ -111,13 +111,13 @@ def _selected(metric: str, row: Any, run: Evidence) -> float:
     for full in frame[same & (frame["algorithm"] == REFERENCE)].itertuples():
         truth.add(run.events(str(full.key)))
     found = compare(run.events(row.key), truth)
-    if found is None or found.loss is None:
+    if found is None or math.isnan(found.loss):
         raise LeaseboardError(f"{metric} needs {REFERENCE} on the same data: add it to the suite")
     if metric == "loss":
         return found.loss
-    if not found.calibration.intervals:
+    if not found.intervals:
         raise LeaseboardError("its log holds no interval")
-    return float(found.calibration.above + found.calibration.below)
+    return float(found.above + found.below)
 
 
 FAILING = ("regressed", "broken", "missing", "changed", "failed")

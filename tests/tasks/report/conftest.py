@@ -253,10 +253,11 @@ def logs() -> dict[str, Callable[..., list[Event]]]:
 def made_of() -> Callable[..., Material]:
     """Return what a page is made from, as far as one reader of the event logs is concerned."""
 
-    def make(reader: Reader[Any], logs: Any, names: dict[str, str] | None = None) -> Material:
+    def make(reader: Reader, logs: Any, names: dict[str, str] | None = None) -> Material:
         read = [(row, value) for row, log in logs if (value := reader(row, log)) is not None]
         suite = SimpleNamespace(data_names=names or {})
-        return Material("", pd.DataFrame(), suite, None, {reader: read}, {})  # type: ignore[arg-type]
+        frame = pd.DataFrame({"environment": [], "status": [], "metrics": [], "name": []})
+        return Material("", frame, suite, None, {reader: read}, {})  # type: ignore[arg-type]
 
     return make
 

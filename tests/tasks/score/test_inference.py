@@ -5,18 +5,18 @@ import itertools
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.stats import rankdata, wilcoxon
+from scipy.stats import rankdata
 
-from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score.frame import as_frame, to_frame
+from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.inference import (
+    ALPHA,
     FEWEST,
-    compare_all,
     holm,
     mean_interval,
     p_value,
     paired,
-    wilcoxon_holm,
+    pairwise,
+    wilcoxon,
 )
 from leaseboard.tasks.score.table import score_table
 
@@ -50,7 +50,6 @@ def test_copies_missing_and_infinite_values_have_no_interval():
     for values in ([0.1 + 0.2] * 5 + [0.3] * 5, [*range(7), *[np.nan] * 9], [np.inf, *range(9)]):
         found = mean_interval(np.array(values, dtype=float))
         assert np.isnan([found.lower, found.upper]).all()
-        assert not found.excludes_zero
     assert np.isnan(mean_interval(np.full(9, np.nan)).value)
 
 
@@ -77,7 +76,6 @@ def test_the_direction_changes_the_sign_and_nothing_else():
 
     assert less.gain.value == -more.gain.value > 0
     assert less.p_value_of_gain == more.p_value_of_drop == 0.125
-    assert less.verdict(0.05) == more.verdict(0.05) == "unclear"
 
 
 def test_what_rounding_explains_is_the_same_and_around_zero_the_scale_is_one():
@@ -98,26 +96,8 @@ def test_the_chance_is_that_of_all_choices_of_signs_and_scipys_without_ties():
             assert p_value(differences) == pytest.approx(share)
     for n in (12, 24):
         differences = np.random.default_rng(n).normal(0.2, size=n)
-        theirs = wilcoxon(differences, alternative="greater", method="exact").pvalue
+        theirs = stats.wilcoxon(differences, alternative="greater", method="exact").pvalue
         assert p_value(differences) == pytest.approx(theirs)
-
-
-def test_few_pairs_never_decide():
-    for n in range(1, 6):
-        assert paired(np.linspace(1, 2, n), np.linspace(3, 5, n), "min").verdict(0.05) == "unclear"
-    assert paired(np.linspace(1, 2, 6), np.linspace(3, 5, 6), "min").verdict(0.05) == "worse"
-
-
-def rows(scores):
-    made = [
-        Result(key=f"k{i}", algorithm="a", name="a", data="d", digest="s", seed=i,
-               environment_seed=0, repetition=i, status="ok", score=score, metric="mse")
-        for i, score in enumerate(scores)
-    ]  # fmt: skip
-    return as_frame(to_frame(made))
-
-
-OLD_12 = np.linspace(2.0, 6.0, 12)
 
 
 def test_holm_is_monotone_and_capped():
@@ -125,72 +105,41 @@ def test_holm_is_monotone_and_capped():
     assert holm([]) == []
 
 
-def board(make_frame, n, gap):
-    random = np.random.default_rng(0)
-    base = random.normal(10, 1, n)
-    scores = {}
-    for p in range(n):
-        scores["good", f"d{p}"] = [base[p]]
-        scores["same", f"d{p}"] = [base[p] + random.choice([-0.1, 0.1])]
-        scores["bad", f"d{p}"] = [base[p] + gap + random.uniform(0, 0.1)]
-    return score_table(as_frame(make_frame(scores)))
+def pairs_of(make_frame, scores):
+    return pairwise(score_table(as_frame(make_frame(scores))))
 
 
-def test_a_clear_difference_is_found_and_equals_are_grouped(make_frame):
-    table = board(make_frame, 12, 2.0)
-    found = compare_all(table)
-    assert found.n == 12
-    pairs = {frozenset((p.first, p.second)): p for p in found.pairs}
-    different = {names for names, pair in pairs.items() if pair.different}
-    assert different == {frozenset(("good", "bad")), frozenset(("same", "bad"))}
-    assert found.note == ""
-    raw = stats.wilcoxon(table.means[0] - table.means[2]).pvalue
-    assert pairs[frozenset(("good", "bad"))].p == pytest.approx(3 * raw)
+def test_a_clear_difference_is_found_and_equals_do_not_differ(make_frame):
+    random, scores = np.random.default_rng(0), {}
+    for p, base in enumerate(random.normal(10, 1, 12)):
+        scores["good", f"d{p}"] = [base]
+        scores["same", f"d{p}"] = [base + random.choice([-0.1, 0.1])]
+        scores["bad", f"d{p}"] = [base + 2.0 + random.uniform(0, 0.1)]
+        scores["good again", f"d{p}"] = [base]
+    found, n = pairs_of(make_frame, scores)
+    assert n == 12
+    worse = {names for names, p in found.items() if p <= ALPHA}
+    assert worse == {frozenset((name, "bad")) for name in ("good", "same", "good again")}
+    assert found[frozenset(("good", "good again"))] == 1.0
+    gaps = [scores["good", f"d{p}"][0] - scores["bad", f"d{p}"][0] for p in range(12)]
+    raw = stats.wilcoxon(gaps).pvalue
+    assert found[frozenset(("good", "bad"))] == pytest.approx(6 * raw)
 
 
 def test_pairs_are_tested_over_all_choices_of_signs_with_ties_and_total_failures():
     first = np.array([1.0, 2.0, -np.inf, 4.0, 6.0, 5.0, 7.0])
     second = np.array([2.0, 1.0, 3.0, 7.0, 9.0, 5.0, 8.0])
-    (pair,) = wilcoxon_holm(("a", "b"), np.array([first, second]))
     ranks = np.array([2.0, 2.0, 6.0, 4.5, 4.5, 2.0])  # of the pairs that differ
     found = abs(np.dot(ranks, [-1, 1, -1, -1, -1, -1]))
     sums = [abs(np.dot(ranks, signs)) for signs in itertools.product((-1, 1), repeat=6)]
-    assert pair.p == np.mean(np.array(sums) >= found)
+    assert wilcoxon(first, second) == np.mean(np.array(sums) >= found)
 
 
-def test_few_datasets_are_said_to_be_too_few_and_enough_by_the_note_is_enough(make_frame):
-    found = compare_all(board(make_frame, 3, 2.0))
-    assert "over 3 datasets cannot show a difference" in found.note
-    assert not any(pair.different for pair in found.pairs)
-    assert "with 7 datasets they could" in compare_all(board(make_frame, 6, 2.0)).note
-    assert compare_all(board(make_frame, 7, 2.0)).note == ""
-
-
-def test_an_algorithm_with_holes_is_excluded_by_name(make_frame):
-    frame = make_frame(
-        {("a", "x"): [1.0], ("b", "x"): [2.0], ("c", "x"): ["skipped"],
-         ("a", "y"): [1.0], ("b", "y"): [2.0], ("c", "y"): [1.0]}
-    )  # fmt: skip
-    found = compare_all(score_table(as_frame(frame)))
-    assert found.labels == ("a", "b")
-    assert found.n == 2
-
-
-def test_an_algorithm_that_always_fails_is_compared_as_the_worst(make_frame):
+def test_who_was_skipped_somewhere_takes_no_part_and_who_failed_is_the_worst(make_frame):
     scores = {("a", f"d{p}"): [1.0 + p] for p in range(7)}
-    scores |= {("b", f"d{p}"): ["crash"] for p in range(7)}
-    found = compare_all(score_table(as_frame(make_frame(scores))))
-    assert found.labels == ("a", "b")
-    assert found.pairs[0].different
-
-
-def test_equal_algorithms_do_not_differ(make_frame):
-    scores = {(label, f"d{p}"): [1.0 + p] for p in range(8) for label in "abc"}
-    found = compare_all(score_table(as_frame(make_frame(scores))))
-    assert all(pair.p == 1.0 for pair in found.pairs)
-
-
-def test_nothing_to_compare(make_frame):
-    found = compare_all(score_table(as_frame(make_frame({("a", "x"): ["crash"]}))))
-    assert found.n == 0
-    assert "Nothing to compare" in found.note
+    scores |= {("b", f"d{p}"): ["crash"] for p in range(7)} | {("c", "d0"): [1.0]}
+    found, n = pairs_of(make_frame, scores)
+    assert n == 7
+    assert found[frozenset("ab")] <= ALPHA
+    assert found.keys() == {frozenset("ab")}
+    assert pairs_of(make_frame, {("a", "x"): ["crash"]}) == ({}, 0)

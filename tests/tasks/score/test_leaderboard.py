@@ -1,14 +1,16 @@
-"""Tables of scores, their common scales, and the leaderboard that is made of them."""
+"""Tables of scores, their common scales, measures, and the leaderboard that is made of them."""
+
+import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.log_format import write_log
-from leaseboard.tasks.folder.results import EVENTS, assemble, begin, finish, shown_at
-from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score.board import jobs_text
-from leaseboard.tasks.score.frame import as_frame
+from leaseboard.algorithms.measures import MEANS
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.score.frame import as_frame, by_measure, describe_metrics
 from leaseboard.tasks.score.leaderboard import leaderboard
 from leaseboard.tasks.score.table import (
     FAILED,
@@ -17,13 +19,13 @@ from leaseboard.tasks.score.table import (
     SKIPPED,
     Scale,
     normalised,
-    relative_losses,
     scaled,
     score_table,
     significant,
 )
 from tests.tasks.score.conftest import frame_of
 
+ROOT = Path(__file__).resolve().parents[3]
 SCALE = Scale("vanilla", "exhaustive")
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0], ("exhaustive", "x"): [2.0, 2.0], ("chacha", "x"): [3.0, 1.0],
@@ -41,62 +43,47 @@ def board(scores, scale=None, baselines=(), **fields):
     return leaderboard(frame, scale)
 
 
-def row(of, label):
-    return next(each for each in of.rows if each.name == label)
-
-
 def test_means_and_spreads_are_of_finished_repetitions_alone():
-    found = table({("a", "x"): [1.0, 3.0, "crash"], ("b", "x"): [1.0]})
-    assert found.means.tolist() == [[2.0], [1.0]]
+    found = table({("a", "x"): [1.0, 3.0, "crash"], ("b", "x"): [1.0], ("c", "x"): ["skipped"]})
+    assert found.means[:2].tolist() == [[2.0], [1.0]]
     assert found.sds[0] == pytest.approx([np.sqrt(2.0)])
     assert np.isnan(found.sds[1])
-    assert found.states.tolist() == [[[OK, OK, FAILED]], [[OK, NOT_DONE, NOT_DONE]]]
+    assert found.states[:, 0].tolist() == [
+        [OK, OK, FAILED], [OK, NOT_DONE, NOT_DONE], [SKIPPED, NOT_DONE, NOT_DONE]
+    ]  # fmt: skip
+    metric = as_frame(frame_of({("a", "x"): [1.0]}, metrics={"test": 0.5}))
+    assert score_table(metric, "test").scores.tolist() == [[[0.5]]]
+    assert np.isnan(score_table(metric, "unheard of").scores).all()
 
 
-def test_ranks_follow_the_direction_and_ties_share_theirs():
-    scores = {("a", "x"): [1.0], ("b", "x"): [2.0], ("c", "x"): [1.0 + 1e-12], ("d", "x"): [3.0]}
-    assert table(scores).ranks()[:, 0].tolist() == [1.5, 3.0, 1.5, 4.0]
-    scores = {("a", "x"): [0.7], ("b", "x"): [0.9]}
-    assert table(scores, direction="max").ranks()[:, 0].tolist() == [2, 1]
+RANKS = {
+    "ties by rounding": ({"a": [1.0], "b": [2.0], "c": [1.0 + 1e-12]}, [1.5, 3, 1.5]),
+    "a failure is worst": ({"a": [1.0, "timeout"], "b": [2.0, 2.5], "c": [4.0, 4.0]}, [2, 1, 3]),
+    "no score at all": ({"a": ["crash", "memout"], "b": [2.0, 2.0], "c": [1.0, 1.0]}, [3, 2, 1]),
+    "skipped": ({"a": ["skipped"], "b": [2.0]}, [np.nan, 1]),
+    "nothing": ({"a": ["crash"], "b": ["skipped"]}, [np.nan, np.nan]),
+}  # fmt: skip
 
 
-def test_a_failed_repetition_counts_as_the_worst_and_one_without_any_score_ranks_last():
-    found = table({("a", "x"): [1.0, "timeout"], ("b", "x"): [2.0, 2.5], ("c", "x"): [4.0, 4.0]})
-    assert found.gains[0, 0].tolist() == [-1.0, -4.0]
-    assert found.ranks()[:, 0].tolist() == [2.0, 1.0, 3.0]
-    scores = {("a", "x"): ["crash", "memout"], ("b", "x"): [2.0, 2.0], ("c", "x"): [1.0, 1.0]}
-    assert table(scores).ranks()[:, 0].tolist() == [3.0, 2.0, 1.0]
-    assert np.isnan(table({("a", "x"): ["crash"], ("b", "x"): ["skipped"]}).ranks()).all()
+@pytest.mark.parametrize("case", RANKS)
+def test_ranks(case):
+    scores, expected = RANKS[case]
+    found = table({(label, "x"): cells for label, cells in scores.items()})
+    assert found.ranks()[:, 0].tolist() == pytest.approx(expected, nan_ok=True)
 
 
-def test_a_skipped_algorithm_is_left_out_of_that_dataset():
-    scores = {("a", "x"): ["skipped"], ("b", "x"): [2.0], ("a", "y"): [1.0], ("b", "y"): [2.0]}
-    found = table(scores)
-    assert np.isnan(found.ranks()[0, 0])
-    assert found.ranks()[:, 1].tolist() == [1.0, 2.0]
-    assert found.states[0, 0, 0] == SKIPPED
+def test_more_is_better_where_the_direction_says_so():
+    found = table({("a", "x"): [0.7], ("b", "x"): [0.9]}, direction="max")
+    assert found.ranks()[:, 0].tolist() == [2, 1]
 
 
 def test_who_ended_early_ranks_after_all_that_did_not():
     frame = frame_of({("short", "a"): [0.0], ("good", "a"): [1.0], ("bad", "a"): [9.0]})
     frame.loc[frame["name"] == "short", "complete"] = False
-    found = leaderboard(frame)
-    places = [(each.name, each.place) for each in found.rows]
-    assert places == [("good", 1), ("bad", 2), ("short", 3)]
-    short = found.rows[-1]
-    assert (short.n_ok, short.n_early, short.n_jobs) == (0, 1, 1)
-    assert np.isnan(short.raw.value)
-    assert "0 ok, 1 ended early" in jobs_text(short)
-    frame = frame_of({("short", "a"): [0.0, 2.0], ("good", "a"): [3.0, 3.0]})
-    frame.loc[0, "complete"] = False
-    assert score_table(frame).gains[0, 0].tolist() == [-3.0, -2.0]
-
-
-def test_a_metric_in_addition_to_the_score_makes_a_table():
-    frame = as_frame(frame_of({("a", "x"): [1.0]}, metrics={"test": 0.5}))
-    assert score_table(frame, "test").scores.tolist() == [[[0.5]]]
-    assert score_table(frame, "cpu_seconds").scores.tolist() == [[[1.0]]]
-    assert np.isnan(score_table(frame, "unheard of").scores).all()
+    found = leaderboard(frame).frame
+    assert found["place"].to_dict() == {"good": 1, "bad": 2, "short": 3}
+    assert found.loc["short", ["ok", "ended early", "jobs"]].tolist() == [0, 1, 1]
+    assert np.isnan(found.loc["short", "score"])
 
 
 def test_what_one_leaderboard_cannot_compare_is_refused(tmp_path):
@@ -104,8 +91,7 @@ def test_what_one_leaderboard_cannot_compare_is_refused(tmp_path):
     frame.loc[0, "metric"] = "accuracy"
     with pytest.raises(UsageError, match="accuracy, progressive_mse"):
         score_table(frame)
-    frame = frame_of({("a", "x"): [1.0, 2.0]})
-    frame["repetition"] = 0
+    frame = frame_of({("a", "x"): [1.0, 2.0]}).assign(repetition=0)
     with pytest.raises(UsageError, match="two results for a on x, repetition 0"):
         as_frame(frame)
     with pytest.raises(UsageError, match=r"no results at .*results\.parquet"):
@@ -117,21 +103,6 @@ def test_significant_digits():
     assert found == [1234567890.0, 0.0, -0.123456789]
 
 
-def test_a_frame_survives_its_file(tmp_path):
-    frame = frame_of({("a", "<x>"): [1.0, "crash"]}, metrics={"test": 0.5}, champion={"b": [1, 2]})
-    made = [Result(**each | {"score": each["score"] if each["status"] == "ok" else None})
-            for each in frame.to_dict("records")]  # fmt: skip
-    for result in made:
-        write_log(begin(tmp_path, result.key) / EVENTS, [])
-        finish(tmp_path, result)
-    assemble(tmp_path, made)
-    back = as_frame(shown_at(tmp_path))
-    assert back["metrics"].tolist() == [{"test": 0.5}] * 2
-    assert back["champion"].tolist() == [{"b": [1, 2]}] * 2
-    assert back["score"].tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
-    assert not list(tmp_path.glob("*.part"))
-
-
 def test_normalised_score_is_0_for_vanilla_and_1_for_exhaustive():
     values = normalised(table(SCORES), "vanilla", "exhaustive").tolist()
     assert values == [[[0, 0], [0, 0]], [[1, 1], [1, 1]], [[0.5, 1.5], [0.5, 0.5]]]
@@ -140,108 +111,192 @@ def test_normalised_score_is_0_for_vanilla_and_1_for_exhaustive():
     assert found[2, 0, 0] == pytest.approx(0.75)
     level = {("vanilla", "x"): [2.0], ("exhaustive", "x"): [2.0], ("chacha", "x"): [1.0]}
     assert np.isnan(normalised(table(level), "vanilla", "exhaustive")).all()
-    assert board(level, SCALE).unscaled == ("x",)
+    unknown = normalised(table(SCORES), "vanilla", "unheard of")
+    assert np.isnan(unknown).all()
 
 
 def test_scaled_score_spans_the_worst_to_the_best_of_each_repetition():
     values = scaled(table(SCORES))
     assert values[:, 1, 0].tolist() == [0.0, 1.0, 0.5]
     assert values[:, 0].T.tolist() == [[0.0, 1.0, 0.5], [0.0, 2 / 3, 1.0]]
-    moved = scaled(table({("a", "x"): [1.0, 11.0], ("b", "x"): [2.0, 12.0]}))
-    assert moved[:, 0].tolist() == [[1, 1], [0, 0]]
     assert scaled(table({("a", "x"): [2.0], ("b", "x"): [2.0]})).ravel().tolist() == [1.0, 1.0]
-
-
-def test_scaled_score_of_a_failure_or_an_early_end_is_0_next_to_equals_too():
-    for direction in ("min", "max"):
+    for direction in ("min", "max"):  # a failure is 0 next to equals too
         scores = {("a", "x"): [2.0, 3.0, "crash"], ("bad", "x"): ["crash", "timeout", "crash"]}
         found = scaled(table(scores, direction=direction))
         assert found[:, 0].tolist() == [[1, 1, 0], [0, 0, 0]]
-    frame = frame_of({(label, "x"): [2.0] for label in ("a", "b", "early")})
-    frame.loc[frame["name"] == "early", "complete"] = False
-    assert scaled(score_table(as_frame(frame))).ravel().tolist() == [1, 1, 0]
 
 
 def test_rows_are_ordered_by_mean_rank_then_score_then_cost():
     found = board(SCORES, SCALE)
-    assert [each.name for each in found.rows] == ["exhaustive", "chacha", "vanilla"]
-    best = found.rows[0]
-    assert (best.place, best.rank.value, best.score.value) == (1, 1.25, 1.0)
-    assert (best.wins, best.ties, best.losses) == (3, 1, 0)
-    assert found.rows[2].place == 3
+    assert list(found.frame.index) == ["exhaustive", "chacha", "vanilla"]
+    best = found.frame.iloc[0]
+    assert best[["place", "rank", "score"]].tolist() == [1, 1.25, 1.0]
+    assert best[["wins", "ties", "losses"]].tolist() == [3, 1, 0]
     assert found.lead.value == pytest.approx(0.25)
-    assert found.lead_p == 1.0
-    frame = as_frame(
-        frame_of({("dear", "x"): [1.0], ("cheap", "x"): [1.0], ("no", "x"): ["skipped"]})
-    )
+    scores = {("dear", "x"): [1.0], ("cheap", "x"): [1.0], ("no", "x"): ["skipped"]}
+    frame = as_frame(frame_of(scores))
     frame.loc[frame["name"] == "cheap", "cpu_seconds"] = 0.1
-    places = [(each.name, each.place) for each in leaderboard(frame).rows]
-    assert places == [("cheap", 1), ("dear", 1), ("no", 3)]
+    assert leaderboard(frame).frame["place"].to_dict() == {"cheap": 1, "dear": 1, "no": 3}
 
 
-def test_the_raw_score_is_shown_only_for_one_dataset():
-    one = row(board({key: cells for key, cells in SCORES.items() if key[1] == "x"}), "chacha")
-    assert one.raw.value == 2.0
-    assert np.isnan(board(SCORES).rows[0].raw.value)
+def test_of_one_dataset_the_score_itself_is_shown():
+    found = board({key: cells for key, cells in SCORES.items() if key[1] == "x"})
+    assert found.frame.loc["chacha", "score"] == 2.0
 
 
 def test_missing_results_are_counted_by_kind():
-    found = row(board({**SCORES, ("chacha", "y"): ["crash", "skipped"]}, SCALE), "chacha")
-    assert (found.n_ok, found.n_failed, found.n_skipped, found.n_not_done) == (2, 1, 1, 0)
-    failures = board({("a", "x"): ["crash"], ("b", "x"): ["skipped"]})
-    assert [each.n_ok for each in failures.rows] == [0, 0]
-    assert np.isnan(failures.rows[0].score.value)
+    found = board({**SCORES, ("chacha", "y"): ["crash", "skipped"]}, SCALE).frame.loc["chacha"]
+    assert found[["ok", "failed", "skipped", "not done"]].tolist() == [2, 1, 1, 0]
+    failures = board({("a", "x"): ["crash"], ("b", "x"): ["skipped"]}).frame
+    assert failures["ok"].tolist() == [0, 0]
+    assert failures["score"].isna().all()
 
 
 def test_datasets_marked_meaningless_leave_the_score_but_keep_their_ranks():
-    found = board(SCORES, Scale("vanilla", "exhaustive", ("x",)))
-    chacha = row(found, "chacha")
-    assert (chacha.score.value, chacha.n_ranked, found.unscaled) == (0.5, 2, ("x",))
+    found = board(SCORES, Scale("vanilla", "exhaustive", ("x",))).frame.loc["chacha"]
+    assert found[["score", "ranked"]].tolist() == [0.5, 2]
 
 
 def test_relative_cost_is_a_geometric_mean_over_datasets():
     frame = as_frame(frame_of(SCORES))
     frame.loc[(frame["name"] == "chacha") & (frame["data"] == "x"), "cpu_seconds"] = 4.0
-    rows = leaderboard(frame, SCALE).rows
-    assert {each.name: each.relative_cost for each in rows} == pytest.approx(
+    found = leaderboard(frame, SCALE).frame
+    assert found["relative_cost"].to_dict() == pytest.approx(
         {"exhaustive": 1.0, "vanilla": 1.0, "chacha": 2.0}
     )
-    assert {each.name: each.cpu_seconds for each in rows}["chacha"] == 2.5
+    assert found.loc["chacha", "cpu_seconds"] == 2.5
 
 
 def test_relative_loss_is_over_the_best_baseline_of_each_dataset():
     scores = {("mean", "x"): [4.0], ("mean", "y"): [2.0], ("ridge", "x"): [2.0],
               ("ridge", "y"): [8.0], ("mine", "x"): [1.0], ("mine", "y"): [4.0],
               ("bad", "x"): [1.0], ("bad", "y"): ["crash"]}  # fmt: skip
-    found = board(scores, baselines=("mean", "ridge"))
-    of = {each.name: each.relative for each in found.rows}
-    assert set(found.baselines) == {"mean", "ridge"}
-    assert of["mine"].value == pytest.approx(1.0)  # .5 and 2
-    assert of["mean"].value == pytest.approx(2**0.5)
-    assert of["bad"].value == pytest.approx((0.5 * 4) ** 0.5)  # a failure is the worst of all
+    found = board(scores, baselines=("mean", "ridge")).frame["relative_loss"]
+    assert found["mine"] == pytest.approx(1.0)  # .5 and 2
+    assert found["mean"] == pytest.approx(2**0.5)
+    assert found["bad"] == pytest.approx((0.5 * 4) ** 0.5)  # a failure is the worst of all
     one = board({("mean", "x"): [4.0, 2.0], ("mine", "x"): [1.0, 2.0]}, baselines=("mean",))
-    assert row(one, "mine").relative.value == pytest.approx(1.5 / 3.0)
+    assert one.frame.loc["mine", "relative_loss"] == pytest.approx(1.5 / 3.0)
+    assert not board(SCORES).has_baselines
+    assert not board(SCORES, baselines=("vanilla",), direction="max").has_baselines
 
 
-def test_relative_losses_are_of_losses_and_over_baselines_alone():
-    ratios = relative_losses(table(SCORES), ["vanilla"])
-    assert ratios.mean(axis=2).tolist() == [[1.0, 1.0], [0.5, 0.9], [0.5, 0.95]]
-    assert np.isnan(relative_losses(table(SCORES, direction="max"), ["vanilla"])).all()
-    without = board(SCORES)
-    assert without.baselines == ()
-    assert all(np.isnan(each.relative.value) for each in without.rows)
+@pytest.mark.parametrize(
+    ("mean", "mine", "expected", "left_out"),
+    [((0.5, 0.5), (0.0, 5.0), 0.0, ()), ((0.0, 0.5), (1.0, 5.0), 10.0, ("x",))],
+)
+def test_a_loss_of_0_makes_the_mean_0_and_of_a_baseline_leaves_the_dataset_out(
+    mean, mine, expected, left_out
+):
+    scores = {(label, data): [loss] for label, cells in (("mean", mean), ("mine", mine))
+              for data, loss in zip("xy", cells, strict=True)}  # fmt: skip
+    found = board(scores, baselines=("mean",))
+    assert found.frame.loc["mine", "relative_loss"] == pytest.approx(expected)
+    assert found.without_relative == left_out
 
 
-def test_no_loss_at_all_makes_the_geometric_mean_0_and_of_a_baseline_leaves_the_dataset_out():
-    def losses(mean, mine):
-        scores = {(label, data): [loss] for label, cells in (("mean", mean), ("mine", mine))
-                  for data, loss in zip("xy", cells, strict=True)}  # fmt: skip
-        found = board(scores, baselines=("mean",))
-        return row(found, "mine").relative, found.without_relative
+TURNED = {(label, data): runs for data in "xy" for label, runs in {
+    "a": [(0.95, 0.80), (0.95, 0.82)],
+    "b": [(0.90, 0.83), (0.90, 0.81)],
+    "c": [(0.85, 0.90), (0.85, 0.93)],
+}.items()}  # fmt: skip
 
-    mine, left_out = losses((0.5, 0.5), (0.0, 5.0))
-    assert mine.value == 0.0
-    assert left_out == ()
-    mine, left_out = losses((0.0, 0.5), (1.0, 5.0))
-    assert mine.value == pytest.approx(10)
-    assert left_out == ("x",)
+
+def policies(cells, **fields):
+    """Return the leaderboard of ``{(label, data): [(validation, test), one a repetition]}``."""
+    scores = {which: [one for one, _ in runs] for which, runs in cells.items()}
+    given = {"environment": "pulls", "direction": "max", "metric": "validation_accuracy"} | fields
+    frame = frame_of(scores, **given)
+    tests = [test for runs in cells.values() for _, test in runs]
+    frame["metrics"] = [{} if test is None else {"test": test} for test in tests]
+    return leaderboard(as_frame(frame)).frame
+
+
+def test_where_validation_ranks_the_test_is_next_to_it():
+    assert policies(TURNED)["test_rank"].to_dict() == {"a": 3.0, "b": 2.0, "c": 1.0}
+    failed = policies({**TURNED, ("d", "x"): [("crash", None), ("crash", None)]})
+    assert failed.loc["d", "test_rank"] == 4
+    one = policies({which: runs for which, runs in TURNED.items() if which[1] == "x"})
+    assert one["test_rank"].isna().all()
+    assert one["test"].to_dict() == pytest.approx({"a": 0.81, "b": 0.82, "c": 0.915})
+    for without in (
+        policies({("a", "x"): [(0.9, None)]}),
+        policies(TURNED, environment="samples"),
+    ):
+        assert without["test"].isna().all()
+
+
+@pytest.fixture
+def measured(make_frame):
+    """Return a frame with a score 1 everywhere, and the given metrics."""
+
+    def made(metrics, baselines=()):
+        frame = make_frame({key: [1.0] * len(values) for key, values in metrics.items()})
+        frame["metrics"] = [
+            metrics[row.name, row.data][row.repetition] for row in frame.itertuples()
+        ]
+        frame["baseline"] = frame["name"].isin(baselines)
+        return as_frame(frame)
+
+    return made
+
+
+def test_a_measure_takes_the_place_of_the_score_on_the_data_that_have_it(measured):
+    frame = measured({
+        ("a", "d"): [{"r2": 2.0}], ("b", "d"): [{"r2": 1.0}],
+        ("a", "c"): [{"kappa": 0.5}], ("b", "c"): [{"kappa": 0.75}],
+    })  # fmt: skip
+    failed = (frame["name"] == "b") & (frame["data"] == "d")
+    frame.loc[failed, ["status", "score"]] = ("crash", math.nan)
+    frame["metrics"] = [
+        {} if lost else own for lost, own in zip(failed, frame["metrics"], strict=True)
+    ]
+    found = by_measure(frame, "r2")
+    assert found["score"].tolist() == pytest.approx([2.0, math.nan], nan_ok=True)
+    assert (set(found["data"]), set(found["direction"])) == ({"d"}, {"max"})
+
+
+def test_skill_is_over_the_best_baseline_of_the_same_repetition(measured):
+    frame = measured({
+        ("mine", "d"): [{"rmse": 1.0}, {"rmse": 2.0}],
+        ("mean", "d"): [{"rmse": 2.0}, {"rmse": 2.0}],
+        ("last", "d"): [{"rmse": 3.0}, {"rmse": 1.0}],
+        ("mine", "c"): [{"error": 0.25}, {"error": 0.25}],
+        ("mean", "c"): [{"error": 0.5}, {"error": 0.0}],
+    }, baselines=("mean", "last"))  # fmt: skip
+    found = by_measure(frame, "skill")["score"].tolist()
+    assert found[:4] == [0.75, -3.0, 0.0, -3.0]
+    assert found[6:] == pytest.approx([0.5, math.nan, 0.0, math.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("metric", "words"),
+    [("kappa", "no job has the metric 'kappa'"),
+     ("skill", "'skill': also run a baseline such as last-label"),
+     ("kapa", "unknown metric 'kapa': did you mean 'kappa'")],
+)  # fmt: skip
+def test_what_no_one_has_cannot_rank(measured, metric, words):
+    with pytest.raises(UsageError, match=words):
+        by_measure(measured({("a", "d"): [{"rmse": 2.0}]}), metric)
+
+
+def test_measures_in_a_line():
+    assert describe_metrics({"models_per_example": 3.0}) == ""
+    assert describe_metrics({"skill": 0.25, "error": 0.125}, "last-label") == (
+        "error 0.125, skill 0.25 (relative loss 0.75) over last-label"
+    )
+
+
+def test_every_score_of_an_environment_is_explained():
+    """Its name is on the leaderboard and in the documentation of metrics."""
+    names = re.compile(r'"((?:progressive|test|validation|cv)_(?:mse|error|reward|accuracy|r2)'
+                       r'|best_feedback)"')  # fmt: skip
+    places = [
+        *ROOT.glob("algorithms/environments/*.py"),
+        *ROOT.glob("tasks/jobs/environments/*.py"),
+    ]
+    given = {name for place in places for name in names.findall(place.read_text())}
+    page = (ROOT / "docs/guides/extend.md").read_text()
+    assert "validation_reward" in given
+    assert sorted(given - MEANS.keys()) == []
+    assert sorted(name for name in given if f"`{name}`" not in page) == []

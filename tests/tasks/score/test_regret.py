@@ -15,22 +15,21 @@ def test_the_regret_is_against_the_best_of_the_repetition_and_its_mean_over_tria
 
     assert list(found.index) == ["quick", "slow"]
     # .9 is the best of the first repetition, 1 of the second.
-    quick, slow = found.loc["quick"], found.loc["slow"]
-    assert quick["regret"].value == pytest.approx((0.4 / 4 + (0.5 + 3 * 0.1) / 4) / 2)
-    assert slow["regret"].value == pytest.approx((1.3 / 4 + 0.9 / 4) / 2)
-    assert slow["times"] == pytest.approx(slow["regret"].value / quick["regret"].value)
-    assert slow["after 1.0"] == pytest.approx((0.1 + 0.0) / 2)
-    assert (quick["rank"].value, slow["rank"].value, slow["behind"].value) == (1, 2, 1)
-
-
-def test_a_policy_that_stopped_keeps_its_best():
-    assert regret_of(np.array([0.5]), 1.0, 4).tolist() == [0.5] * 4
+    means = [each.value for each in found["Mean regret"]]
+    assert means == pytest.approx(
+        [100 * (0.4 / 4 + (0.5 + 3 * 0.1) / 4) / 2, 100 * (1.3 / 4 + 0.9 / 4) / 2]
+    )
+    assert found["Times the first"].tolist() == pytest.approx([1, means[1] / means[0]])
+    assert found["Regret after 100 %"].tolist() == pytest.approx([5, 5])
+    assert [each.value for each in found["Mean rank"]] == [1, 2]
+    assert found.loc["slow", "Ranks behind the first"].value == 1
+    assert regret_of(np.array([0.5]), 1.0, 4).tolist() == [0.5] * 4  # one that stopped early
 
 
 def test_only_repetitions_that_all_finished_count():
     found = regrets({("d", 0): both(), ("d", 1): {"quick": np.ones(4)}})
 
-    assert found["runs"].tolist() == [1, 1]
+    assert found["Runs"].tolist() == [1, 1]
     assert regrets({("d", 1): {"quick": QUICK}, ("d", 2): {"slow": SLOW}}).empty
     assert regrets({("d", 1): {"quick": QUICK}}).empty
     assert regrets({}).empty
@@ -45,9 +44,8 @@ def test_a_lead_has_an_interval_that_excludes_zero_and_ties_share_a_rank():
         for name in "abcdefgh"
         for repetition in range(3)
     }
-    found = regrets(runs)
-    assert found.loc["slow", "behind"].lower > 0
+    assert regrets(runs).loc["slow", "Ranks behind the first"].lower > 0
 
     tied = regrets({where: both(quick=SLOW) for where in runs})
-    assert tied["rank"].map(lambda rank: rank.value).tolist() == [1.5, 1.5]
-    assert tied["times"].tolist() == [1, 1]
+    assert tied["Mean rank"].map(lambda rank: rank.value).tolist() == [1.5, 1.5]
+    assert tied["Times the first"].tolist() == [1, 1]

@@ -1,9 +1,11 @@
-"""The words of a leaderboard: the best, baselines, the test, how sure, what is missing."""
+"""The leaderboard in words and as text: the best, baselines, how sure, what is missing."""
 
+import io
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
+from markdown_it import MarkdownIt
+from rich.console import Console
 
 from leaseboard.algorithms import registry
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -44,10 +46,17 @@ def test_every_question_has_its_answer():
     assert "from what slow reaches (0) to what fast reaches (1)" in normalised
 
 
+def test_few_datasets_are_said_to_be_too_few_and_enough_by_the_note_is_enough():
+    assert "over 3 datasets cannot show a difference" in answer(many(3)).how_sure
+    assert "with 6 datasets they could" in answer(many(5)).how_sure
+    assert "differ (Wilcoxon-Holm" in answer(many(6)).how_sure
+    lonely = {("a", "x"): [1.0], ("a", "y"): [1.0]}
+    assert answer(lonely).how_sure == ""
+
+
 def test_a_shared_first_place_is_shared():
     tied = answer({(label, data): [1.0] for label in "ab" for data in "xy"})
     assert tied.best.startswith("a and b share the first place: mean rank 1.50")
-    assert tied.by_how_much.startswith("a's scaled score is 1.000")
     assert "level with b" in tied.by_how_much
     assert "Nothing separates a and b" in tied.how_sure
 
@@ -67,6 +76,7 @@ def test_the_second_may_be_far_behind_or_ahead_by_score():
 def test_missing_jobs_and_rows_are_counted():
     scores = {("a", "x"): [1.0, "crash"], ("b", "x"): [1.0, "skipped"], ("c", "x"): [2.0]}
     assert answer(scores).missing == "3 of 6 jobs finished (1 failed, 1 skipped, 1 not done)."
+    assert answer({("a", "x"): ["crash"]}).best.startswith("No job finished")
     frame = frame_of({("a", "x"): [1.0, 2.0], ("a", "y"): [1.0], ("a", "z"): [1.0]})
     frame["rows"], frame["rows_available"] = [10, 20, 9, 40], [30, 30, 9, None]
     found = compared(frame, Suite(title="t", data=[{"data": "x", "name": "ex"}], algorithms=["a"]))
@@ -87,123 +97,62 @@ def test_a_single_dataset_with_scores_claims_no_rank():
         )
         assert found.how_sure.endswith(ONE_SET_RULE)
         assert (found.meaning, found.by_how_much) == ("", "")
-        others = " ".join(found.lines()).replace(ONE_SET_RULE, "")
-        assert "rank" not in others
-        assert "Wilcoxon" not in others
-    found = answer({("a", "x"): [9.599] * 3, ("b", "x"): [9.599] * 3})
-    assert found.best == "a and b share the best score, 9.599."
-    assert found.how_sure.startswith("a and b have the same score in every repetition. ")
+        assert "Wilcoxon" not in " ".join(found.lines())
     found = answer({("a", "x"): [1.0], ("b", "x"): [1.0], ("c", "x"): [2.0]})
     assert found.best == "a and b share the best score, 1; c has 2."
     assert found.how_sure == f"a and b have the same score in every repetition. {ONE_SET_RULE}"
     alone = answer({("a", "x"): [1.0, 2.0], ("bad", "x"): ["crash", "crash"]})
-    assert alone.best == "a has the best score, 1.5."
-    assert alone.how_sure == ONE_SET_RULE
-
-
-def beaten(scores, baselines=("mean", "ridge"), names=None):
-    frame = as_frame(frame_of(scores))
-    frame["baseline"] = frame["name"].isin(baselines)
-    frame["oracle_baseline"] = frame["name"] == "oracle"
-    return verdict(leaderboard(frame), names)
+    assert (alone.best, alone.how_sure) == ("a has the best score, 1.5.", ONE_SET_RULE)
 
 
 def sets(n, **scores):
     return {(label, f"d{i}"): [value] for label, value in scores.items() for i in range(n)}
 
 
-def test_the_best_beats_the_baselines_that_ran_or_the_better_one_is_named():
-    for scores, expected in (
-        (sets(3, mean=3.0, ridge=2.0, chacha=1.0, other=2.5),
-         "chacha beats every baseline (ridge, mean) on all 3 datasets."),
-        (sets(1, mean=3.0, chacha=1.0), "chacha beats every baseline (mean) on 1 dataset."),
-        (sets(2, mean=3.0, ridge="skipped", chacha=1.0),
-         "chacha beats every baseline (mean) on all 2 datasets."),
-        (sets(3, mean=3.0, ridge=2.0, chacha=1.0) | {("chacha", "d1"): [4.0]},
-         "On 1 of 3 datasets a baseline is at least as good as chacha: bike (ridge 2, chacha 4)."),
-        (sets(1, mean=2.0, chacha=2.0),  # a tie beats nothing
-         "On 1 of 1 dataset a baseline is at least as good as chacha: d0 (mean 2, chacha 2)."),
-        (sets(1, mean=1.0, chacha=2.0, oracle=0.5),
-         "On 1 of 1 dataset a baseline is at least as good as chacha: d0 (mean 1, chacha 2)."),
-        (sets(2, mean=3.0, chacha=1.0) | {("chacha", "d1"): ["crash"]},
-         "On 1 of 2 datasets a baseline is at least as good as chacha: bike (mean 3, chacha –)."),
-    ):  # fmt: skip
-        assert beaten(scores, names={"d1": "bike"}) == expected
-    text = beaten(sets(NAMED + 2, mean=1.0, chacha=2.0))
+def answer_of_baselines(scores):
+    frame = as_frame(frame_of(scores))
+    frame["baseline"] = frame["name"].isin(("mean", "ridge"))
+    frame["oracle_baseline"] = frame["name"] == "oracle"
+    return verdict(leaderboard(frame), {"d1": "bike"})
+
+
+BEATEN = [
+    (sets(3, mean=3.0, ridge=2.0, chacha=1.0, other=2.5),
+     "chacha beats every baseline (ridge, mean) on all 3 datasets."),
+    (sets(1, mean=3.0, chacha=1.0), "chacha beats every baseline (mean) on 1 dataset."),
+    (sets(2, mean=3.0, ridge="skipped", chacha=1.0),
+     "chacha beats every baseline (mean) on all 2 datasets."),
+    (sets(3, mean=3.0, ridge=2.0, chacha=1.0) | {("chacha", "d1"): [4.0]},
+     "On 1 of 3 datasets a baseline is at least as good as chacha: bike (ridge 2, chacha 4)."),
+    (sets(1, mean=2.0, chacha=2.0),  # a tie beats nothing
+     "On 1 of 1 dataset a baseline is at least as good as chacha: d0 (mean 2, chacha 2)."),
+    (sets(1, mean=1.0, chacha=2.0, oracle=0.5),
+     "On 1 of 1 dataset a baseline is at least as good as chacha: d0 (mean 1, chacha 2)."),
+    (sets(2, mean=3.0, chacha=1.0) | {("chacha", "d1"): ["crash"]},
+     "On 1 of 2 datasets a baseline is at least as good as chacha: bike (mean 3, chacha –)."),
+    (sets(2, chacha=1.0, other=2.0), ""),
+    (sets(2, mean=1.0, ridge=2.0), ""),
+    (sets(2, mean="crash", chacha=1.0), ""),
+    (sets(2, mean=1.0, chacha="skipped"), ""),
+    ({("mean", "x"): [1.0], ("chacha", "y"): [1.0]}, ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scores", "expected"), BEATEN)
+def test_the_best_beats_the_baselines_that_ran_or_the_better_one_is_named(scores, expected):
+    assert answer_of_baselines(scores) == expected
+
+
+def test_few_datasets_are_named():
+    text = answer_of_baselines(sets(NAMED + 2, mean=1.0, chacha=2.0))
     assert text.count("(mean 1, chacha 2)") == NAMED
     assert text.endswith(" and 2 more.")
-
-
-def test_where_nothing_can_be_compared_nothing_is_said():
-    for scores in (
-        sets(2, chacha=1.0, other=2.0),
-        sets(2, mean=1.0, ridge=2.0),
-        sets(2, mean="crash", chacha=1.0),
-        sets(2, mean=1.0, chacha="skipped"),
-        {("mean", "x"): [1.0], ("chacha", "y"): [1.0]},
-    ):
-        assert beaten(scores) == ""
 
 
 def test_who_is_a_baseline():
     found = [name for name in registry.names() if registry.algorithm_class(name).baseline]
     streams = ["running-mean", "last-label", "seasonal-last", "online-ridge"]
     assert found == [*streams, "lightgbm-default", "forest-default"]
-
-
-def test_a_leaderboard_names_the_baseline_on_selected_features_and_data_as_the_suite_does():
-    narrow = {("chacha", "x"): [1.0], ("online-ridge", "x"): [2.0]}
-    wide = {("chacha", "y"): [3.0], ("online-ridge", "y"): [2.0]}
-    frame = pd.concat([frame_of(narrow), frame_of(wide, metrics={"selected_features": 64.0})])
-    frame["baseline"] = frame["name"] == "online-ridge"
-    suite = Suite(title="t", data=[{"data": "y", "name": "why"}], algorithms=["chacha"])
-    said = compared(frame, suite).answer.baselines
-    assert "why (online-ridge 2, chacha 3)" in said
-    assert said.endswith("On why one of the baselines is online-ridge on selected features.")
-    assert said.count("selected features") == 1
-
-
-def policies(cells, **fields):
-    """Return a frame from ``{(label, data): [(validation, test), one a repetition]}``."""
-    scores = {which: [one for one, _ in runs] for which, runs in cells.items()}
-    given = {"environment": "pulls", "direction": "max", "metric": "validation_accuracy"} | fields
-    frame = frame_of(scores, **given)
-    tests = [test for runs in cells.values() for _, test in runs]
-    frame["metrics"] = [{} if test is None else {"test": test} for test in tests]
-    return frame
-
-
-TURNED = {(label, data): runs for data in "xy" for label, runs in {
-    "a": [(0.95, 0.80), (0.95, 0.82)],
-    "b": [(0.90, 0.83), (0.90, 0.81)],
-    "c": [(0.85, 0.90), (0.85, 0.93)],
-}.items()}  # fmt: skip
-
-
-def test_ranks_by_test_are_on_the_leaderboard():
-    found = compared(policies(TURNED))
-    assert found.tested.ranks == {"a": 3.0, "b": 2.0, "c": 1.0}
-    lines = board.plain(found).splitlines()
-    assert lines[1].split()[:5] == ["#", "algorithm", "rank", "test", "rank"]
-    assert lines[2].split()[:4] == ["1", "a", "1.00", "3.00"]
-    assert board.TESTED in board.notes(found)[0]
-    failed = policies({**TURNED, ("d", "x"): [("crash", None), ("crash", None)]})
-    assert compared(failed).tested.ranks["d"] == 4
-
-
-def test_on_one_dataset_both_scores_are_shown_and_nothing_is_ranked():
-    found = compared(policies({which: runs for which, runs in TURNED.items() if which[1] == "x"}))
-    assert found.tested.ranks == {}
-    assert found.tested.scores == pytest.approx({"a": 0.81, "b": 0.82, "c": 0.915})
-
-
-def test_what_has_no_test_score_has_no_test_column():
-    assert (
-        compared(policies({("a", "x"): [(0.9, None)], ("b", "x"): [(0.8, None)]})).tested is None
-    )
-    assert compared(policies(TURNED, environment="samples")).tested is None
-    part = compared(policies({("a", "x"): [(0.9, None)], ("b", "x"): [(0.8, 0.7)]}))
-    assert part.tested.scores == {"b": 0.7}
 
 
 def test_repetitions_that_are_copies_are_named_and_count_once():
@@ -229,9 +178,116 @@ def test_datasets_that_are_copies_are_named_and_count_once():
     once = compared(frame[frame["data"] == "d0"])
     copied = compared(frame.assign(digest=frame["digest"].where(frame["digest"] == "", "sha-d0")))
     assert copied.board.table.problems == ("d0",)
-    assert (copied.answer.best, copied.tests) == (once.answer.best, once.tests)
+    assert copied.answer.best == once.answer.best
     assert copied.answer.missing.startswith(
         "40 of 60 jobs finished (20 failed). 9 datasets repeat"
     )
     assert "(d1, d2, d3, d4, d5 and 4 more): they count once in means" in copied.answer.missing
     assert len(compared(frame).board.table.problems) == 10
+
+
+LOSSES = {"vanilla": [4.0, 4.1], "exhaustive": [2.0, 2.1], "cha<b>[red]|_*": [3.0, 3.1]}
+SUITE = Suite(
+    title="A <title> [bold]",
+    data=[{"data": "x"}],
+    algorithms=["vanilla", "exhaustive", {"algorithm": "x", "name": "cha<b>[red]|_*"}],
+)
+
+
+def on(*data, **changed):
+    cells = LOSSES | changed
+    return frame_of({(name, one): scores for one in data for name, scores in cells.items()})
+
+
+def words(found):
+    return " ".join(board.plain(found).split())
+
+
+def row(found, label):
+    lines = board.plain(found).splitlines()
+    return next(line.split() for line in lines if line.startswith(label))
+
+
+def test_plain_text_has_the_numbers_and_raw_names():
+    found = compared(on("x"), SUITE)
+    lines = board.plain(found).splitlines()
+    assert lines[0] == "A <title> [bold], by progressive_mse"
+    head = " ".join(lines[1].split())
+    assert head == "algorithm progressive_mse 95 % interval CPU s × cost jobs"
+    assert lines[2].split() == ["exhaustive", "2.05", "–", "1", "1", "2/2"]
+    assert words(found).count(ONE_SET_RULE) == 1
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    console.print(board.leaderboard(found))
+    for text in (words(found), console.file.getvalue()):
+        assert "cha<b>[red]|_*" in text
+    never = compared(on("x", vanilla=["crash", "crash"]), SUITE)
+    assert row(never, "vanilla") == ["vanilla", "–", "–", "–", "–", "0/2"]
+    assert "counts as the worst score" in words(never)
+
+
+def test_the_leaderboard_fits_80_columns_without_breaking_a_number():
+    lines = board.plain(compared(on("x", "y")), width=80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("4/0/0" in line and line.endswith("–") for line in lines) == 1
+
+
+def test_a_mean_rank_over_fewer_datasets_says_so_next_to_the_number():
+    frame = on("x", "y")
+    skipped = (frame["name"] == "exhaustive") & (frame["data"] == "y")
+    frame.loc[skipped, ["status", "score"]] = ["skipped", None]
+    found = compared(frame)
+    assert board.texts(found)["rank"].tolist() == ["1.00 (1/2)", "1.50", "2.50"]
+    assert board.FEWER in board.notes(found)[0]
+    assert board.FEWER not in board.notes(compared(on("x", "y")))[0]
+
+
+def test_the_leaderboard_shows_early_ends_and_hindsight():
+    frame = on("x", vanilla=[4.0], exhaustive=[2.0])
+    frame.loc[0, ["complete", "reason"]] = [False, "ended early"]
+    frame.loc[1, "oracle_baseline"] = True
+    text = words(compared(frame))
+    assert "exhaustive (oracle baseline) 2" in text
+    assert "0/2, 1 ended early" in text
+    assert "Hindsight: an algorithm that declares" in text
+
+
+def test_a_suite_may_name_its_scale_or_what_ranks():
+    ends = {"zero": "vanilla", "one": "exhaustive"}
+    suite = Suite(title="t", data=["x"], normalise=ends,
+                  algorithms=[{"algorithm": "vanilla"}, {"algorithm": "exhaustive"}])  # fmt: skip
+    scores = compared(on("x", "y"), suite).board.frame["score"].to_dict()
+    assert scores == pytest.approx({"vanilla": 0, "exhaustive": 1, "cha<b>[red]|_*": 0.5})
+    frame = on("x")
+    frame["metrics"] = [{"mae": -score} for score in frame["score"]]
+    suite = Suite(title="Mine", data=["x"], algorithms=["vanilla"], metric="mae")
+    found = compared(frame, suite)
+    assert found.board.frame.index[0] == "vanilla"
+    assert found.board.score_name == "mae, less is better"
+    assert board.plain(found).startswith("Mine, by mae\n")
+
+
+NAMES = (
+    "plain", 'quo"te, comma', "a\\|b | c\\\\", "*x* _y_ `z` ~~w~~ <b>&amp;",
+    "[link](https://example.org)", "50 % of $3 #1 {x} ^2 ~ \\cmd", "–dash × times",
+    "![image](x) # heading", "- item", "1. item", "+ item",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("data", [("d",), ("d", "e")], ids=["one dataset", "two"])
+def test_markdown_is_read_back_unchanged(data):
+    made = compared(frame_of({
+        (name, one): ["timeout" if i == 1 else 1 / (i + 3)]
+        for i, name in enumerate(NAMES) for one in data
+    }))  # fmt: skip
+    text = board.markdown(made)
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    inlines = {child.type for token in tokens for child in token.children or ()}
+    assert inlines <= {"text", "text_special", "softbreak"}
+    assert {token.type.partition("_")[0] for token in tokens} <= {
+        "paragraph", "inline", "table", "thead", "tbody", "tr", "th", "td"
+    }  # fmt: skip
+    read = ["".join(child.content for child in tokens[i + 1].children)
+            for i, token in enumerate(tokens) if token.type in ("td_open", "th_open")]  # fmt: skip
+    shown = board.texts(made)
+    assert read == [*shown, *shown.to_numpy().ravel()]
+    assert "counts as the worst score" in text

@@ -33,7 +33,6 @@ def test_the_page_is_whole_has_unique_ids_and_loads_nothing(read):
 def test_the_page_holds_the_numbers(read):
     words = read.words
     assert "exhaustive ranks first: mean rank 1.00 among 4 algorithms on 2 datasets." in words
-    assert "3.000" in words
     assert "fried" in words
     assert "0.41 ± 0.34" in words
     assert any("23 of 36 jobs finished (1 failed, 12 skipped)." in each for each in words)
@@ -49,8 +48,7 @@ def test_names_are_text_not_markup(page, read):
 
 
 def test_failed_and_skipped_jobs_are_there_with_their_reasons(read):
-    assert "13 of 36 jobs did not finish" in read.words
-    assert read.words.count("data not available: no <network>") == 24  # in both tables of jobs
+    assert read.words.count("data not available: no <network>") == 12
     assert "stopped after 60 s" in read.words
 
 

@@ -1,0 +1,195 @@
+"""Sections of the report, each made of its part of the event logs and results."""
+
+import json
+import math
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.configurations import configurations
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.report.build import READERS, SECTIONS
+from leaseboard.tasks.report.leases import figures
+from leaseboard.tasks.report.material import Material, read_logs
+from leaseboard.tasks.report.sections import curves as anytime
+from leaseboard.tasks.report.sections import policies, selections
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.summary import compared
+from tests.selections import SimulatedLearners
+
+
+def test_each_section_of_a_run_without_logs_is_made_all_the_same(run_folder, suite, tmp_path):
+    frame = as_frame(shown_at(run_folder))
+    read, damaged = read_logs(tmp_path, frame, READERS)
+    made = Material("", frame, suite, compared(frame, suite), read, damaged)
+    shown = [found for make in SECTIONS if (found := make(made)) is not None]
+
+    assert not any(read.values())
+    assert len({section.id for section in shown}) == len(shown)
+    assert "curves" not in {section.id for section in shown}
+
+
+def test_the_line_is_the_median_and_the_band_its_quartiles():
+    mine = anytime.aligned([pd.Series({1.0: 4.0, 10.0: value}) for value in (1.0, 2.0, 9.0)])
+    figure = anytime.data_figure("X", {"<a>": mine}, ["<a>"], "examples", "mse")
+    band, line = figure.data
+    assert (line["x"], line["y"], line["name"]) == ([1, 10], [4, 2], "&lt;a&gt;")
+    assert band["y"] == [4, 1.5, 5.5, 4]
+    alone = anytime.data_figure("X", {"a": mine[[0]]}, ["a"], "u", "m")
+    assert len(alone.data) == 1
+    assert anytime.data_figure("Y", {}, ["a"], "u", "m") is None
+
+
+@pytest.mark.parametrize(("direction", "best"), [("min", "a"), ("max", "b")])
+def test_ranks_over_time_follow_the_direction(direction, best):
+    points = {"a": {1.0: 1.0, 100.0: 1.0}, "b": {1.0: 2.0, 100.0: 2.0}, "c": {50.0: 1.5}}
+    found = {(label, "x"): anytime.aligned([pd.Series(own)]) for label, own in points.items()}
+    figure = anytime.rank_figure(found, ["a", "b", "c"], {"x": direction, "y": direction})
+    ranks = {trace["name"]: trace["y"] for trace in figure.data}
+    assert set(ranks[best]) == {1}
+    assert ranks["c"][0] == 3  # nothing measured so far
+    assert ranks["c"][-1] == 2
+
+
+def test_the_curve_of_pulls_is_the_best_reward(logs):
+    events = [e for e in logs["pulls"]() if type(e).__name__ != "Measured"]
+    curve = anytime.job_curve(SimpleNamespace(status="ok"), events)
+    assert curve.index.tolist() == list(range(1, 61))
+    assert curve.is_monotonic_increasing
+    assert curve.iloc[-1] == events[-1].score
+    assert anytime.job_curve(SimpleNamespace(status="crash"), events) is None
+    assert anytime.job_curve(SimpleNamespace(status="ok"), events[:1]) is None
+
+
+def test_each_environment_gets_the_charts_that_explain_it_of_unfinished_logs_too(logs):
+    found = {}
+    for kind, make in logs.items():
+        events = make()
+        drawn = figures(configurations(events), events)
+        found[kind] = [figure.title for figure in drawn]
+        json.dumps([figure.data for figure in drawn], allow_nan=False)
+        for stop in (1, 2, 3, len(events) // 2, len(events) - 1):
+            figures(configurations(events[:stop]), events[:stop])
+    assert found == {
+        "stream": ["Leases", "Bounds"], "pulls": ["Pulls of the arms"],
+        "samples": ["Leases", "Bounds"], "holdout": ["Leases"],
+    }  # fmt: skip
+
+
+def test_a_lease_is_a_bar_in_the_row_of_its_slot(logs):
+    events = logs["stream"]()
+    records = configurations(events)
+    leases, _ = figures(records, events)
+    bars, stars = leases.data
+    assert set(bars["y"]) == {0, 1, 2}
+    assert len(bars["x"]) == sum(len(record.leases) for record in records)
+    assert len(stars["x"]) == 3
+
+
+def pulls(label, **shares):
+    return {
+        "name": label, "environment": "pulls", "status": "ok",
+        "metrics": {"test": 0.5, **{f"exploitation.{arm}": s for arm, s in shares.items()}},
+    }  # fmt: skip
+
+
+def test_shares_of_arms_are_means_over_finished_runs():
+    frame = pd.DataFrame([
+        pulls("ucb", tree=0.8, line=0.2), pulls("average", tree=0.5, line=0.5),
+        pulls("ucb", tree=0.6, line=0.4), pulls("ucb", tree=0.0, line=1.0) | {"status": "crash"},
+        pulls("chacha") | {"environment": "stream"},
+    ])  # fmt: skip
+    found = policies.shares_of(frame)
+    assert found.columns.tolist() == ["tree", "line"]
+    assert found.T.to_dict("list") == {
+        "ucb": pytest.approx([70, 30]), "average": pytest.approx([50, 50])
+    }  # fmt: skip
+    assert policies.shares_of(frame[frame["environment"] == "stream"]).empty
+
+
+class TwoArms(Trials):
+    arms, tunable = ("good", "bad"), (True, True)
+
+    def trial(self, arm, n, seconds=math.inf):
+        return Trial(arm, {}, 0.9 - 0.5 * arm, 0.5, 0.1, 0.1)
+
+
+def row(algorithm, environment="samples", status="ok"):
+    return SimpleNamespace(
+        key=algorithm, algorithm=algorithm, name=algorithm, data="d", repetition=0,
+        environment=environment, status=status, unit="trials",
+    )  # fmt: skip
+
+
+def test_the_least_regret_is_first(made_of):
+    def played(name):
+        environment = PullsEnvironment(TwoArms(), 10)
+        return list(play(name, registry.build(name), environment, seed=1))
+
+    logs = [(row(name, "pulls"), played(name)) for name in ("average", "max-ucb")]
+    assert policies.job_progress(row("average", status="crash"), logs[0][1]) is None
+    (table,) = policies.policies(made_of(policies.job_progress, logs)).tables
+    assert {line[0].text for line in table.rows} == {"average", "max-ucb"}
+    assert table.rows[0][3].text == "1"
+    assert policies.policies(made_of(policies.job_progress, [])) is None
+
+
+def selected(*names):
+    """Return the logs of selections."""
+    found = []
+    for name in names:
+        learners = SimulatedLearners((0.6, 0.9, 0.7, 0.8, 0.5), 20_000, 5_000, seed=0)
+        environment = SamplesEnvironment(learners, initial_rows=100)
+        settings = {"delta": 0.01} if name == "abc" else {}
+        events = list(play(name, registry.build(name, settings), environment, seed=1))
+        found.append((row(name), events))
+    return found
+
+
+NAMES = ("abc", "successive-halving", "full-run")
+
+
+def test_selections_have_a_row_for_each_finished_algorithm_next_to_full_run(made_of):
+    reader = selections.selection_log
+    assert reader(row("chacha", environment="stream"), []) is None
+    assert reader(row("abc", status="crash"), []) is None
+    assert selections.selections(made_of(reader, selected("abc"))) is None
+    found = selections.selections(made_of(reader, selected(*NAMES, "daub"), {"d": "Data"}))
+    (table,), (figure,) = found.tables, found.figures
+    texts = ([cell.text for cell in line] for line in table.rows)
+    shown = [dict(zip(table.frame, line, strict=True)) for line in texts]
+    assert [each["Algorithm"] for each in shown] == ["abc", "successive-halving", "daub"]
+    assert "within the allowed epsilon in 1 of 1 runs" in found.text[0]
+    intervals, above, below = map(int, re.findall(r"\d+", found.text[1]))
+    assert intervals > 5
+    assert above + below <= 1
+    assert shown[2]["Intervals"] != "0"  # projections, which break no assumption
+    assert shown[2]["Fitness broken"] == "–"
+    assert [(trace["name"], len(trace["x"])) for trace in figure.data] == [
+        (name, 1) for name in ("abc", "successive-halving", "daub")
+    ]
+
+
+def test_the_table_of_ranks_says_who_loses_little_and_is_quick():
+    frame = pd.DataFrame(
+        {
+            "name": name, "algorithm": name, "data": "d", "repetition": 0, "status": "ok",
+            "complete": True, "score": score, "environment": "samples",
+            "metrics": {"configurations": 4.0, "selection_cpu_seconds": seconds,
+                        "selection_wall_seconds": seconds},
+        }
+        for name, score, seconds in (("full-run", 0.9, 80.0), ("abc", 0.895, 10.0))
+    )  # fmt: skip
+    (table,) = selections.ranks(Material("", frame, None, None, {}, {})).tables
+    assert [[cell.text for cell in line[:3]] for line in table.rows] == [
+        ["abc", "1", "1"], ["full-run", "2", "2"],
+    ]  # fmt: skip
+    assert selections.ranks(Material("", frame[1:], None, None, {}, {})) is None
+    assert np.isfinite(table.frame["Speed-up"]).all()
