@@ -1,7 +1,4 @@
-"""Write the reference of the command line: ``python docs/command_line.py``.
-
-The page is made of what the commands say in their help; a test compares the two.
-"""
+"""Reference of the command line, which ``make docs`` makes of the help of the commands."""
 
 from __future__ import annotations
 
@@ -76,7 +73,3 @@ def _row(param: Any) -> str:
     if param.default not in (None, False, ()) and not param.required:
         default = f"`{param.default}`"
     return f"| `{name}` | {value} | {param.help} | {default} |"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -1,6 +1,7 @@
 """How Sphinx builds these pages: ``make docs``."""
 
 import re
+import runpy
 import sys
 from pathlib import Path
 from types import GenericAlias
@@ -70,7 +71,14 @@ def skip_alias(_app, _what, _name, member, _skip, _options):
     return isinstance(member, GenericAlias) or None
 
 
+def write_command_line(_app):
+    """Write the page of the command line, which is not kept."""
+    made = runpy.run_path(str(ROOT / "docs" / "command_line.py"))
+    made["PAGE"].write_text(made["page"](), encoding="utf-8")
+
+
 def setup(app):
     """Convert before numpydoc, whose priority is 500."""
+    app.connect("builder-inited", write_command_line, priority=100)  # before the sources are read
     app.connect("autodoc-skip-member", skip_alias)
     app.connect("autodoc-process-docstring", as_rst, priority=400)

@@ -10,10 +10,7 @@ PRINTED = {
     "guides/live-model.md": ["challenger", "True 1.0"],
 }
 """What a page that does not say it in comments prints; of more lines the first and the last."""
-IN_COMMENTS = (
-    "guides/stream.md",
-    "benchmarks/frameworks-on-streams.md",
-)
+IN_COMMENTS = ("guides/stream.md",)
 
 
 @pytest.mark.parametrize("name", [*PRINTED, *IN_COMMENTS])

@@ -33,9 +33,8 @@ def calls():
     """Yield every command line of every page and of the example workflow, with its page."""
     workflow = pages.DOCS / "ci-example.yml"
     for page in pages.PAGES:
-        if page.name != "command-line.md":  # made of the commands themselves
-            for words in pages.commands(page.read_text()):
-                yield page.stem, words
+        for words in pages.commands(page.read_text()):
+            yield page.stem, words
     for line in workflow.read_text().splitlines():
         if "bin/leaseboard" in line:
             yield workflow.name, pages.arguments(line)
