@@ -16,7 +16,6 @@ from leaseboard.algorithms.chacha.state import RowSteps, Steps
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
-from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
@@ -162,10 +161,9 @@ class PublishedRace(Race):
         block = map(np.ascontiguousarray, (examples[:n], labels[:n], importances[:n]))
         return int(self.steps.advance(*block, predictions[:n]))
 
-    def single_calls(self, row: Floats) -> SingleCalls:
+    def single_calls(self, row: Floats) -> RowSteps:
         """See `Race.single_calls`."""
-        one = RowSteps(self, row)
-        return one.predict, one.learn
+        return RowSteps(self, row)
 
     def is_due(self) -> bool:
         """Return whether a test is positive, a lease has ended, or bounds are to be reported."""

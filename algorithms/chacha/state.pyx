@@ -343,8 +343,9 @@ cdef class RowSteps(RowCalls):
         # What was computed to predict this very example is not computed again.
         looked = steps.looker is self and not memcmp(&self.seen[0], &self.row[0], size)
         steps._place(self.row.shape[0])
-        steps.select()
+        predictor = steps.select()
         due = steps._learn(&self.row[0], <float>label, <float>importance, looked)
+        self.said = 0.0 if predictor < 0 else steps.pool.outputs[predictor]
         steps.at += 1
         return due or steps.at == <Py_ssize_t>self.race._log_point
 

@@ -25,6 +25,4 @@ cdef class Conformal(Buffers):
     cdef public uint8_t[:, ::1] _misses
     cdef double[::1] asked  # of a prediction whose label comes next
 
-    cpdef follow(
-        self, const float[::1] labels, const float[::1] importances, const float[::1] predictions
-    )
+    cpdef void follow(self, double label, double prediction) noexcept

@@ -41,19 +41,10 @@ cdef class Conformal(Buffers):
         """Learn the error of a prediction; see `_update`."""
         _update(error, prediction, &asked[0], &rates[0, 0], self)
 
-    cpdef follow(
-        self, const float[::1] labels, const float[::1] importances, const float[::1] predictions
-    ):
-        """Ask for the intervals of each prediction of a block, then learn its label.
-
-        An example of importance 0 teaches nothing.
-        """
-        for t in range(labels.shape[0]):
-            if importances[t] > 0.0:
-                prediction = <double>predictions[t]
-                _ask(prediction, self, &self.asked[0])
-                error = fabs(<double>labels[t] - prediction)
-                _update(error, prediction, &self.asked[0], &self._rates[0, 0], self)
+    cpdef void follow(self, double label, double prediction) noexcept:
+        """Ask for the intervals of a prediction, then learn its label."""
+        _ask(prediction, self, &self.asked[0])
+        _update(fabs(label - prediction), prediction, &self.asked[0], &self._rates[0, 0], self)
 
 
 cdef double _quantile(const double *ordered, Py_ssize_t n, double alpha) noexcept nogil:

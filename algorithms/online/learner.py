@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,6 @@ from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema
-
-SingleCalls = tuple[Callable[[], float], Callable[[float, float], bool]]
-"""What predicts the example in a row, and what learns it: see `Race.single_calls`."""
 
 
 class Learner:

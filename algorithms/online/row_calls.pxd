@@ -2,6 +2,8 @@
 
 
 cdef class RowCalls:
+    # What `learn_row` predicted before.
+    cdef readonly double said
     # Predict the example in the row.
     cdef double predict_row(self) except? -1
     # Learn it; return whether a decision is due.

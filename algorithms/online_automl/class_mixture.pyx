@@ -1,28 +1,17 @@
-"""Chances of three and more classes: those of races, of softmax regressions, and their pool.
-
-Examples that come one at a time are predicted and learned by all races, then the mixture and the
-members (`leaseboard.algorithms.online_automl.one_vs_rest`), with what `SafeRace.single_calls` does
-for one race: what a prediction has computed is not computed again when its label comes.
-"""
-
-import sys
+"""Chances of three and more classes: those of races, of softmax regressions, and their pool."""
 
 import numpy as np
 
 from libc.math cimport sqrt
-from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.log_pool cimport add_up, pool_logs, soften, step_pool
-from leaseboard.algorithms.online_automl.members.class_pool cimport ClassPool
-from leaseboard.algorithms.online_automl.members.member cimport Chunk
+from leaseboard.algorithms.online_automl.members.pool cimport ClassPool
 from leaseboard.algorithms.online_automl.safe cimport bayes
-from leaseboard.algorithms.online_automl.safe.passes cimport OneExample
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
 
 from leaseboard.algorithms.online_automl.log_pool import PRIOR
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
-from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 
 cpdef enum:
     N_POOLED = 3  # the races and the softmax regressions
@@ -58,9 +47,9 @@ cdef class OnlineSoftmax:
     Examples
     --------
     >>> model = OnlineSoftmax(n_features=1, n_classes=3, rate=0.3)
-    >>> numbers = np.arange(300) % 3
-    >>> found = model.learn(np.float32(numbers)[:, None], numbers, np.ones(300, np.float32))
-    >>> model.predict(np.array([2], np.float32)).argmax()
+    >>> for t in range(300):
+    ...     found = model.learn(np.array([t % 3], np.float32), t % 3, 1.0)
+    >>> found.argmax()  # t is 299
     np.int64(2)
     """
 
@@ -77,31 +66,15 @@ cdef class OnlineSoftmax:
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
         self._row, self._said = np.ones(1 + n_features), np.zeros(n_classes)
 
-    def predict(self, const float[::1] example):
-        """Return the probabilities of the classes, shape (n_classes,); nothing is learned."""
-        self.ask(&example[0])
-        return np.array(self._said)
+    def learn(self, const float[::1] example, Py_ssize_t number, double importance):
+        """Learn the class called `number`; return the probabilities before, shape (n_classes,).
 
-    def learn(
-        self, const float[:, ::1] examples, const int64_t[::1] classes,
-        const float[::1] importances,
-    ):
-        """Learn a block; return progressive probabilities, shape (n, n_classes).
-
-        Parameters
-        ----------
-        examples : ndarray of float32, shape (n, n_features)
-        classes : ndarray of int64, shape (n,)
-        importances : ndarray of float32, shape (n,)
-            What gradients are multiplied by; at most 1 counts.
+        Gradients are multiplied by the importance, of which at most 1 counts.
         """
-        cdef double[:, ::1] found = np.empty((len(classes), len(self.weights)))
-        for t in range(len(classes)):
-            self.ask(&examples[t, 0])
-            for k in range(found.shape[1]):
-                found[t, k] = self._said[k]
-            self.step(&examples[t, 0], classes[t], importances[t])
-        return np.asarray(found)
+        self.ask(&example[0])
+        found = np.array(self._said)
+        self.step(&example[0], number, importance)
+        return found
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more features, which were 0 until now, and more classes."""
@@ -184,7 +157,7 @@ cdef class ClassMixture:
     cdef public double[:, ::1] counts, curvature
     cdef public list regressions
     cdef OnlineSoftmax _first, _second
-    cdef double[::1] _logs, _experts, _pooled, _shown, _lost
+    cdef double[::1] _own, _logs, _experts, _pooled, _shown, _lost
 
     def __init__(self, n_features: int) -> None:
         self.last = -1
@@ -204,48 +177,42 @@ cdef class ClassMixture:
         for regression in self.regressions:
             regression.grow(n_features, n_classes)
         self._logs, self._pooled = np.zeros(N_POOLED * n_classes), np.zeros(n_classes)
-        self._experts = np.zeros(N_EXPERTS * n_classes)
+        self._experts, self._own = np.zeros(N_EXPERTS * n_classes), np.zeros(n_classes)
 
-    def probabilities(self, const double[::1] own, const float[::1] example):
-        """Return the average; nothing is learned.
+    def take(
+        self, const double[::1] margins, const float[::1] example, Py_ssize_t number=0,
+        float importance=0.0, ClassPool pool=None,
+    ):
+        """Return the probabilities of the classes; then, if it has importance, learn the class.
 
         Parameters
         ----------
-        own : ndarray of float64, shape (n_classes,)
-            The races' probabilities.
+        margins : ndarray of float64, shape (n_classes - 1,)
+            The races' log odds.
         example : ndarray of float32, shape (n_features,)
+        number : int
+        importance : float
+        pool : ClassPool, optional
+            The members.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_classes,)
         """
         cdef double[::1] found = np.empty(self.n_classes)
-        self.take(&own[0], &example[0], 0, 0.0, False, &found[0])
+        bayes.one_vs_rest(margins, self._own)
+        self._take(&self._own[0], &example[0], number, importance, &found[0])
+        if pool is not None:
+            self._own[:] = found
+            pool.take(&self._own[0], &example[0], number, importance, &found[0])
+            if importance > 0.0:
+                pool.count()
         return np.asarray(found)
 
-    def learn(
-        self, const double[:, ::1] own, const float[:, ::1] examples, const int64_t[::1] classes,
-        const float[::1] importances,
-    ):
-        """Learn a block; return its progressive `probabilities`.
-
-        Parameters
-        ----------
-        own : ndarray of float64, shape (n, n_classes)
-        examples : ndarray of float32, shape (n, n_features)
-        classes : ndarray of int64, shape (n,)
-        importances : ndarray of float32, shape (n,)
-        """
-        cdef double[:, ::1] found = np.empty((len(own), self.n_classes))
-        for t in range(own.shape[0]):
-            self.take(&own[t, 0], &examples[t, 0], classes[t], importances[t], True, &found[t, 0])
-        return np.asarray(found)
-
-    def train(self, examples, classes, importances) -> None:
+    def train(self, example, number, importance) -> None:
         """Let the regressions alone learn."""
         for one in self.regressions:
-            one.learn(examples, classes, importances)
-
-    def count(self, const int64_t[::1] classes, const float[::1] importances) -> None:
-        """Let the frequencies alone learn."""
-        for t in range(len(classes)):
-            self.count_class(classes[t], importances[t])
+            one.learn(example, number, importance)
 
     cpdef void count_class(self, Py_ssize_t number, double importance) noexcept:
         """Let the frequencies alone learn one class."""
@@ -254,11 +221,11 @@ cdef class ClassMixture:
             self.counts[1 + self.last, number] += importance
         self.last = number
 
-    cdef void take(
+    cdef void _take(
         self, const double *own, const float *example, Py_ssize_t number, double importance,
-        bint learns, double *found,
+        double *found,
     ) noexcept:
-        """Write the experts' average of an example; then, if it `learns`, learn its class."""
+        """Write the experts' average of an example; then, if it has importance, learn its class."""
         cdef Py_ssize_t n_classes = self.n_classes, m
         cdef double *logs = &self._logs[0]
         cdef double *experts = &self._experts[0]
@@ -286,7 +253,7 @@ cdef class ClassMixture:
         bayes.scale(expert + n_classes, n_classes, 0.0)
         bayes.scale(expert + 2 * n_classes, n_classes, 0.0)
         add_up(&self.bayes[1], experts, N_EXPERTS, n_classes, found)
-        if not learns:
+        if importance <= 0.0:
             return
         # The regressions and the pool learn; a class that is new had no chance before.
         self._first.step(example, number, importance)
@@ -303,95 +270,3 @@ cdef class ClassMixture:
         for m in range(N_EXPERTS):
             self._shown[m] = experts[m * n_classes + number]
         bayes.learn(self._shown, worth, self.bayes, self._lost, N_EXPERTS)
-
-
-cdef class SingleClasses:
-    """Way of one example after another through all races, each written into the same row.
-
-    Parameters
-    ----------
-    races : list of SafeRace
-        As long as there are no others and none grows.
-    mixture : ClassMixture
-    row : ndarray of float32, shape (n_features,)
-    """
-
-    cdef readonly list races
-    cdef readonly Py_ssize_t n_live
-    cdef public object until
-    cdef list ones
-    cdef ClassMixture mixture
-    cdef const float[::1] row
-    cdef double[::1] margins, own, today
-
-    def __init__(self, races, mixture, row):
-        n = 1 + len(races)
-        self.races, self.mixture, self.row = races, mixture, row
-        self.ones = [OneExample(race.ensemble, row) for race in races]
-        self.margins, self.own, self.today = np.zeros(n - 1), np.zeros(n), np.zeros(n)
-        self.n_live, self.until = 0, 0
-
-    @classmethod
-    def of(cls, races, mixture, row):
-        """Return the way through `races`; None if one of them has another."""
-        safe = [race for race in races if isinstance(race, SafeRace) and race.ensemble.is_narrow]
-        return cls(safe, mixture, row) if len(safe) == len(races) else None
-
-    def begin(self, *, bint learns):
-        """Look up what is live; if the next example is learned, until when it is.
-
-        It is to be done again once the first race has learned `until` examples.
-        """
-        first = self.races[0].at
-        self.n_live = sum(len(race.live) for race in self.races)
-        self.until = sys.maxsize if learns else 0
-        for race in self.races if learns else ():
-            # Until the round ends, or labels may be standardised again (`Ensemble.move`).
-            in_round = race.round_length - race.at % race.round_length
-            self.until = min(self.until, first + min(in_round, race.ensemble.steady(race.at)))
-
-    def predict(self, ClassPool pool or None):
-        """Return the probabilities of the classes; nothing is learned."""
-        if self.races[0].at >= self.until:
-            self.begin(learns=False)
-        found = np.empty(len(self.own))
-        self.take(0, 0.0, pool, False, found)
-        return found
-
-    def learn(self, Py_ssize_t number, float importance, ClassPool pool or None):
-        """Learn the example's class; return whether a race may have something to decide."""
-        first = self.races[0]
-        if first.at >= self.until:
-            self.begin(learns=True)
-        self.take(number, importance, pool, True, self.own)
-        if pool is not None:
-            pool.count(1)
-        for race in self.races:
-            race.at += 1
-        return first.at >= self.until
-
-    cdef int take(
-        self, Py_ssize_t number, float importance, ClassPool pool, bint learns,
-        double[::1] found,
-    ) except -1:
-        """Predict an example; learn it if it `learns`."""
-        cdef OneExample one
-        cdef double label = number
-        cdef float worth = importance if learns else <float>0
-        cdef Chunk chunk
-        # Each race, with a label of its own.
-        for k in range(len(self.ones)):
-            one = self.ones[k]
-            one.take(learns, 1 if number == 1 + k else -1, worth)
-            self.margins[k] = one.block._predictions[0]
-        bayes.one_vs_rest(self.margins, self.own)
-        # The mixture, then the members.
-        self.mixture.take(
-            &self.own[0], &self.row[0], number, importance, learns, &self.today[0]
-        )
-        if pool is None:
-            found[...] = self.today
-            return 0
-        chunk = Chunk(&self.row[0], NULL, &label, &worth, 1, False)
-        pool.take(&self.today[0], chunk, &found[0])
-        return 0

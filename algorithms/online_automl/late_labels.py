@@ -147,7 +147,7 @@ class LateClasses(Weighed):
         waiting : Waiting
         """
         races: list[Any] = race.races if isinstance(race, OneVsRest) else [race]
-        later, ridge, stale = np.array([each.late_margins(row) for each in races]).T
+        later, ridge, stale = np.array([each.late_margins(row) for each in races]).T.copy()
         if isinstance(race, OneVsRest):
             last, counts = race.mixture.last, np.asarray(race.mixture.counts[0])
             first = race.of_margins(later, row, later=True)

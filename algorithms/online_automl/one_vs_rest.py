@@ -20,27 +20,21 @@ from leaseboard.algorithms.events import (
     Event,
     LeaseGranted,
 )
+from leaseboard.algorithms.online.row_calls import RowCalls
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.class_mixture import ClassMixture, SingleClasses
+from leaseboard.algorithms.online_automl.class_mixture import ClassMixture
 from leaseboard.algorithms.online_automl.last_rows import REMEMBERED, LastRows
-from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
+from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.safe.bayes import one_vs_rest
 from leaseboard.algorithms.plain import Saved, fill
 from leaseboard.algorithms.transcendental import exp
-
-BLOCK = 512
-"""Examples that each race learns before the next one does, at most: longer than a round, so that
-few rounds are torn, and not so long that much has to be kept of each class."""
 
 STRIDE = 1_000_000
 """Numbers that the configurations of one race have, at most."""
 
 FIRST = {"probability": "implied by the others"}
 """Parameters of the first class, which has no race."""
-
-TINY = 1e-30
-"""Importances below this are 0 for what learns in single precision, or nearly."""
 
 NUMBERED = ("configuration", "parent", "previous", "source")
 """The fields of events that are numbers of configurations."""
@@ -87,8 +81,8 @@ class OneVsRest(Saved):
     arrived : list of int
         How many examples had been learned when each race began. Of these it learned the last
         `REMEMBERED` at once.
-    model_examples : int
-        Models times the examples that they have learned here.
+    n_live, model_examples : int
+        Live models, and models times the examples that they have learned here.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
@@ -113,7 +107,8 @@ class OneVsRest(Saved):
         self.pool: ClassPool | None = None
         self.last = LastRows(schema.n_features)
         self.arrived = [0]
-        self.model_examples = self._changes = 0
+        self.model_examples = self.n_live = 0
+        self._one: ClassRow | None = None
         self.numbers: dict[int, int] = {}
         self._events: list[tuple[int, Event]] = []
 
@@ -121,7 +116,7 @@ class OneVsRest(Saved):
 
     def open(self) -> Iterator[Event]:
         """See `Race.open`."""
-        self._record(0, self.races[0].open())
+        self.record(0, self.races[0].open())
         return self.decide()
 
     def predict(self, example: Floats, *, later: bool = False) -> Doubles:
@@ -137,8 +132,10 @@ class OneVsRest(Saved):
         -------
         ndarray of float64, shape (n_classes,)
         """
-        margins = np.array([race.predict(example, later=later) for race in self.races])
-        return self.of_margins(margins, example, later=later)
+        if not later:
+            return self._at(example).predict()
+        margins = np.array([race.predict(example, later=True) for race in self.races])
+        return self.of_margins(margins, example, later=True)
 
     def of_margins(
         self, margins: Doubles, example: Floats | None = None, *, later: bool = False
@@ -147,14 +144,13 @@ class OneVsRest(Saved):
 
         The class before it is not known, if it is `later`.
         """
-        found: Doubles = self._own(margins[None])[0]
         if self.n_classes <= 2 or example is None:
-            return found
+            return self._own(margins)
         last = self.mixture.last
         self.mixture.last = -1 if later else last
-        found = self.mixture.probabilities(found, example)
+        found: Doubles = self.mixture.take(margins, example, pool=self.pool)
         self.mixture.last = last
-        return found if self.pool is None else self.pool.predict(found, example)
+        return found
 
     def learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
         """Learn a block.
@@ -177,95 +173,31 @@ class OneVsRest(Saved):
             If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
-        start = 0
-        while start < len(classes):
-            ahead, known = slice(start, start + BLOCK), self.n_classes
-            weighs, new = importances[ahead] > 0, classes[ahead] >= known
-            if weighs[0] and new[0]:
-                stop = start + 1
-                rows = self.predict(examples[start])[None]
-                self._welcome(int(classes[start]))
-                self._learn(examples[start:stop], classes[start:stop], importances[start:stop])
-            else:  # as far as nothing new comes, and none or all are passed over
-                alike = np.append((weighs == weighs[0]) & ~(weighs & new), False)
-                stop = start + int(alike.argmin())
-                block = examples[start:stop]
-                if weighs[0]:
-                    rows = self._learn(block, classes[start:stop], importances[start:stop])
-                else:
-                    rows = np.array([self.predict(row) for row in block])
-            found[start:stop, :known] = rows
-            start = stop
+        numbers = zip(classes.tolist(), importances.tolist(), strict=True)
+        for t, (number, importance) in enumerate(numbers):
+            one, known = self._at(examples[t]), self.n_classes
+            if importance <= 0.0 or number >= known:
+                found[t, :known] = one.predict()
+            if importance > 0.0:
+                one.learn(number, importance)
+                if number < known:
+                    found[t, :known] = self._own(one.margins) if known <= 2 else one.said
         return found[:, : self.n_classes]
+
+    def _at(self, example: Floats) -> ClassRow:
+        """Return the way of an example of its own."""
+        if self._one is None:
+            self._one = ClassRow(self, np.zeros(self.schema.n_features, dtype=np.float32))
+        self._one.row[:] = example
+        return self._one
 
     def notes(self) -> dict[str, float]:
         """Return metrics of the members, where three and more classes share them."""
         return {} if self.pool is None else self.pool.notes()
 
-    def single_calls(
-        self, row: Floats
-    ) -> tuple[Callable[[], Doubles], Callable[[float, float], bool]]:
-        """See `Race.single_calls`; what learns returns whether there are events to report."""
-        predict_margin, learn_label = self.races[0].single_calls(row)
-        all_races = self._together(row)
-
-        def predict() -> Doubles:
-            # As `_own`, for two classes in a third of its time.
-            if self.n_classes == 2:
-                margin = min(max(predict_margin(), -500.0), 500.0)
-                second = 1.0 / (1.0 + exp(-margin))
-                first = max(1.0 - second, 0.0)
-                return np.array((first / (first + second), second / (first + second)))
-            if self.n_classes > 2 and (races := all_races()):
-                return races.predict(self.pool)
-            return self.predict(row)
-
-        def learn(number: float, importance: float) -> bool:
-            k, race = int(number), self.races[0]
-            if k >= self.n_classes or self.n_classes < 2 or importance < TINY:
-                return self._learn_one(row, k, importance)
-            if self.n_classes > 2:
-                races = all_races()
-                if races is None:
-                    return self._learn_one(row, k, importance)
-                if races.learn(k, importance, self.pool):
-                    for place, each in enumerate(races.races):
-                        each.ensemble.move(each.at)
-                        if each.is_due():
-                            self._record(place, each.decide())
-                self.model_examples += races.n_live
-            else:
-                self.model_examples += len(race.live)
-                if learn_label(2.0 * k - 1.0, importance):
-                    self._record(0, race.decide())
-                self.mixture.count_class(k, float(np.float32(importance)))
-            self.last.add_one(self.at, row, k, importance)
-            self.at += 1
-            return bool(self._events)
-
-        return predict, learn
-
-    def _together(self, row: Floats) -> Callable[[], SingleClasses | None]:
-        """Return what returns the way of an example in `row` through all races, if it has one."""
-        many: SingleClasses | None = None
-        changes = -1
-
-        def current() -> SingleClasses | None:
-            nonlocal many, changes
-            if changes != self._changes:  # a block was learned, or a race has joined
-                changes = self._changes
-                if many is None or len(many.races) < len(self.races):
-                    many = SingleClasses.of(self.races, self.mixture, row)
-                else:
-                    many.until = 0
-            return many
-
-        return current
-
-    def _learn_one(self, row: Floats, number: int, importance: float) -> bool:
-        """Learn one example as a block; return whether there are events to report."""
-        self.learn(row[None], np.array([number]), np.array([importance], dtype=np.float32))
-        return self.is_due()
+    def single_calls(self, row: Floats) -> ClassRow:
+        """See `Race.single_calls`."""
+        return ClassRow(self, row)
 
     def is_due(self) -> bool:
         """Return whether there are events to report."""
@@ -302,8 +234,10 @@ class OneVsRest(Saved):
         arrived = self.arrived[k]
         return max(arrived + 1, arrived - min(arrived, REMEMBERED) + event.at) if k else event.at
 
-    def _record(self, k: int, events: Iterable[Event]) -> None:
+    def record(self, k: int, events: Iterable[Event]) -> None:
+        """Take events of a race, which may have changed what is live."""
         self._events += ((k, event) for event in events)
+        self.n_live = sum(len(race.live) for race in self.races)
 
     def require_fit(self, schema: Schema) -> None:
         """See `Race.require_fit`, of each of the races."""
@@ -313,52 +247,15 @@ class OneVsRest(Saved):
     def grow(self, schema: Schema) -> Iterator[Event]:
         """See `Race.grow`."""
         for k, race in enumerate(self.races):
-            self._record(k, race.grow(schema))
-        self.schema = schema
+            self.record(k, race.grow(schema))
+        self.schema, self._one = schema, None
         self.last.grow(schema.n_features, self.at)
         self.mixture.grow(schema.n_features, self.n_classes)
         if self.pool is not None:
             self.pool.grow(schema.n_features, self.n_classes)
         return self.decide()
 
-    def _learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
-        """Learn examples of classes that came before."""
-        margins = np.empty((len(classes), len(self.races)))
-        for k, race in enumerate(self.races):
-            labels = np.where(classes == 1 + k, 1, -1).astype(np.float32)
-            margins[:, k], events = self._advance(race, examples, labels, importances)
-            self._record(k, events)
-        self.last.add(self.at, examples, classes, importances)
-        self.at += len(classes)
-        own = self._own(margins)
-        if self.n_classes <= 2:
-            self.mixture.count(classes, importances)
-            return own
-        found = self.mixture.learn(own, examples, classes, importances)
-        if self.pool is None:
-            return found
-        return self.pool.learn(found, examples, classes.astype(np.float64), importances)
-
-    def _advance(
-        self,
-        race: Race,
-        examples: Floats,
-        labels: Floats,
-        importances: Floats,
-    ) -> tuple[Floats, list[Event]]:
-        """Let a race learn a block; return progressive predictions, and what it decides."""
-        self._changes += 1
-        predictions, events, done = np.empty(len(labels), dtype=np.float32), list[Event](), 0
-        while done < len(labels):
-            rest, live = slice(done, None), len(race.live)
-            n = race.learn(examples[rest], labels[rest], importances[rest], predictions[rest])
-            self.model_examples += live * n
-            done += n
-            if race.is_due():
-                events += race.decide()
-        return predictions, events
-
-    def _welcome(self, number: int) -> None:
+    def welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
         if number != self.n_classes or number >= MOST_CLASSES:
             raise ValueError(
@@ -366,25 +263,34 @@ class OneVsRest(Saved):
                 f" and at most {MOST_CLASSES} are learned; is the label a number to be predicted,"
                 " or an id?"
             )
+        rows, classes, weights = self.last.after(self.at)
         if number >= 2:
-            race, (rows, classes, weights) = self._race_of_one(), self.last.after(self.at)
+            race = self._race_of_one()
             race.share(max(self.expected, 1 + number) + 1)
             # The first race has reported the groups of columns, which are the same for all.
-            opened = [each for each in race.open() if not isinstance(each, ColumnsGrouped)]
-            labels = np.full(len(rows), -1, dtype=np.float32)
-            _, events = self._advance(race, rows, labels, weights)
+            events: list[Event] = [e for e in race.open() if not isinstance(e, ColumnsGrouped)]
+            labels, done = np.full(len(rows), -1, dtype=np.float32), 0
+            while done < len(rows):
+                rest, live = slice(done, None), len(race.live)
+                n = race.learn(
+                    rows[rest], labels[rest], weights[rest], np.empty_like(labels[rest])
+                )
+                self.model_examples += live * n
+                done += n
+                if race.is_due():
+                    events += race.decide()
             # Nothing was changed until here.
             self.races.append(race)
             self.arrived.append(self.at)
-            self._record(len(self.races) - 1, opened + events)
+            self.record(len(self.races) - 1, events)
         self.n_classes = 1 + number
         self.mixture.grow(self.schema.n_features, self.n_classes)
         if number == 2:
             self.pool = self.races[0].release_pool()
+            for row, of, weight in zip(rows, classes, weights, strict=True):
+                self.mixture.train(row, int(of), float(weight))
         if self.pool is not None:
             self.pool.grow(self.schema.n_features, self.n_classes)
-        if number == 2:
-            self.mixture.train(rows, classes.astype(np.int64), weights)
 
     def _race_of_one(self) -> Race:
         """Return a race of one class of many, which share the members."""
@@ -392,14 +298,11 @@ class OneVsRest(Saved):
         race.release_pool()
         return race
 
-    # -- probabilities
-    # ------------------------------------------------------------------------------
-
     def _own(self, margins: Doubles) -> Doubles:
-        """Return the races' probabilities, shape (n, n_classes), scaled to 1."""
-        found = np.ones((len(margins), self.n_classes))
-        for t in range(len(margins) if self.n_classes > 1 else 0):
-            one_vs_rest(np.ascontiguousarray(margins[t]), found[t])
+        """Return the races' probabilities, scaled to 1."""
+        found = np.ones(self.n_classes)
+        if self.n_classes > 1:
+            one_vs_rest(margins, found)
         return found
 
     # -- inspection ---------------------------------------------------------------------------
@@ -419,3 +322,61 @@ class OneVsRest(Saved):
         self.races += [self._race_of_one() for _ in state["arrived"][1:]]
         self.mixture.grow(self.schema.n_features, self.n_classes)
         super().fill(state)
+        self.record(0, ())
+
+
+class ClassRow:
+    """Way of one example after another through the races of all classes, each in the same row.
+
+    Parameters
+    ----------
+    whole : OneVsRest
+        As long as its columns are the same.
+    row : ndarray of float32, shape (n_features,)
+
+    Attributes
+    ----------
+    margins, said : ndarray of float64
+        Before the class that was learned last: what the races predicted, and of more than two
+        classes the probabilities.
+    """
+
+    def __init__(self, whole: OneVsRest, row: Floats) -> None:
+        self.whole, self.row = whole, row
+        self._ones: list[RowCalls] = []
+        self.margins = self.said = np.zeros(0)
+
+    @property
+    def _races(self) -> list[RowCalls]:
+        for race in self.whole.races[len(self._ones) :]:
+            self._ones.append(race.single_calls(self.row))
+        return self._ones
+
+    def predict(self) -> Doubles:
+        """Return the probabilities of the example in the row; nothing is learned."""
+        ones, n_classes = self._races, self.whole.n_classes
+        if n_classes == 2:  # as `OneVsRest._own`, in a third of its time
+            margin = min(max(ones[0].predict(), -500.0), 500.0)
+            second = 1.0 / (1.0 + exp(-margin))
+            first = max(1.0 - second, 0.0)
+            return np.array((first / (first + second), second / (first + second)))
+        margins = np.array([one.predict() for one in ones])
+        return self.whole.of_margins(margins, self.row)
+
+    def learn(self, number: float, importance: float) -> bool:
+        """Learn its class; return whether there are events to report."""
+        whole, k = self.whole, int(number)
+        if k >= whole.n_classes:
+            whole.welcome(k)
+        whole.model_examples += whole.n_live
+        for place, one in enumerate(self._races):
+            if one.learn(1.0 if k == 1 + place else -1.0, importance):
+                whole.record(place, whole.races[place].decide())
+        self.margins = np.array([one.said for one in self._ones])
+        if whole.n_classes > 2:
+            self.said = whole.mixture.take(self.margins, self.row, k, importance, whole.pool)
+        else:
+            whole.mixture.count_class(k, float(np.float32(importance)))
+        whole.last.add_one(whole.at, self.row, k, importance)
+        whole.at += 1
+        return whole.is_due()

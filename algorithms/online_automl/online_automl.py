@@ -16,7 +16,7 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
 from leaseboard.algorithms.online_automl.oracle import FrontierOracle
 from leaseboard.algorithms.online_automl.racing import Racing
-from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
+from leaseboard.algorithms.online_automl.safe.predictor import Ensemble
 from leaseboard.algorithms.online_automl.safe.representations import represent
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 
@@ -93,7 +93,7 @@ class OnlineAutoML(Racing):
     with C of `leaseboard.algorithms.online_automl.safe.aggregate`: some twenty times the largest
     squared error of a prediction so far, rounded up to a power of four, and what labels beyond the
     range of all before add; and the same once more for the members' average
-    (`leaseboard.algorithms.online_automl.members.number_pool`), which is as near to each of them.
+    (`leaseboard.algorithms.online_automl.members.pool`), which is as near to each of them.
     The baselines learn labels clipped to that range. The modules have proofs of a few lines.
     Nothing is assumed of the labels, and nothing else in the algorithm has to be right for it: not
     the tests, not the mixture, not the learning rates. So the rest may be bold.
@@ -129,7 +129,7 @@ class OnlineAutoML(Racing):
     the best of them: the classes' frequencies, those after the last label and after the one a
     season ago, an online logistic regression and c_init, the last two no surer than 1 / (1000 +
     t); the members' average adds ln 5 + 1.6
-    (`leaseboard.algorithms.online_automl.members.class_pool`). Of errors no such theorem holds: a
+    (`leaseboard.algorithms.online_automl.members.pool`). Of errors no such theorem holds: a
     predictor that must name one class can be made to err always.
 
     References

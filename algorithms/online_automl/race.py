@@ -20,9 +20,10 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.learner import Learner, SingleCalls
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.row_calls import RowCalls
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
+from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.safe.naming import words_of
 from leaseboard.algorithms.plain import Saved
@@ -131,16 +132,10 @@ class Race(Saved, ABC):
         """
 
     @abstractmethod
-    def single_calls(self, row: Floats) -> SingleCalls:
-        """Return functions for examples that come one at a time, each written into `row`.
+    def single_calls(self, row: Floats) -> RowCalls:
+        """Return what predicts and learns examples that come one at a time, written into `row`.
 
-        Returns
-        -------
-        predict : callable
-            Predict the example in the row, of shape (n_features,); nothing is learned.
-        learn : callable
-            Learn it, of a label and an importance; return whether a decision is due.
-            Both are for the race with this schema, and for as long as the row is kept.
+        It is for the race with this schema, and for as long as the row is kept.
         """
 
     @abstractmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
-from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, OneVsRest
+from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.pending import Pending
 
 ROW_BY_ROW = (
@@ -53,7 +52,7 @@ class StreamRace:
         self._stretches = stream.stretches(end)
         self._rows, self._features = next(self._stretches)
         self._row = np.zeros(0, dtype=np.float32)
-        self._calls: tuple[Callable[[], Any], Callable[[float, float], bool]]
+        self._one: Any
         self.late, self.said = late, Pending(max(1, end))
 
     def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
@@ -80,7 +79,7 @@ class StreamRace:
                 self._grow()
                 self._bind()
                 self._row[:] = example[: len(self._row)]
-                self._decide(self._calls[1](label, 1.0))
+                self._decide(self._one.learn(label, 1.0))
                 self._answer(label)
             self.live = sum(len(each.live) for each in getattr(race, "races", [race]))
             return labels[:0]
@@ -99,9 +98,9 @@ class StreamRace:
         """Learn examples with the columns that have begun; return at least their predictions."""
         race = self.race
         if isinstance(race, OneVsRest):
-            before, classes = race.model_examples, labels[:BLOCK].astype(np.int64)
+            before, classes = race.model_examples, labels.astype(np.int64)
             ones = np.ones(len(classes), dtype=np.float32)
-            found: Any = race.learn(features[:BLOCK], classes, ones)
+            found: Any = race.learn(features, classes, ones)
             self.live = (race.model_examples - before) / len(classes)
             return found
         found, self.live = np.empty(len(labels), dtype=np.float32), len(race.live)
@@ -139,7 +138,7 @@ class StreamRace:
         """Load what takes single examples, when one comes."""
         if len(self._row) != self.race.schema.n_features:
             self._row = np.zeros(self.race.schema.n_features, dtype=np.float32)
-            self._calls = self.race.single_calls(self._row)
+            self._one = self.race.single_calls(self._row)
 
     def _predict(self) -> Any:
         race, late, waiting = self.race, self.late, self.said.of
@@ -149,7 +148,7 @@ class StreamRace:
         elif waiting[-1]:
             prediction = race.predict(self._row, later=True)
         else:
-            prediction = self._calls[0]()
+            prediction = self._one.predict()
         self.said.add(self.said.made, None, prediction, kept)
         return prediction
 

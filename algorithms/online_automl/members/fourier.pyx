@@ -27,7 +27,7 @@ from leaseboard.algorithms import plain, seeds
 from leaseboard.algorithms.buffers import aligned_zeros
 
 from leaseboard.algorithms.elementary cimport cos
-from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
+from leaseboard.algorithms.online_automl.members.member cimport Given, Member
 
 cpdef enum:
     FEATURES = 120
@@ -121,49 +121,42 @@ cdef class FourierRidge(Member):
         plain.fill(self, state, self.kept)
         self._draw()
 
-    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
-        cdef Py_ssize_t size = 1 + FEATURES, k = self.weights.shape[1], t, i, j
-        cdef bint classes = self.n_classes > 0, unknown
+    cdef void take(self, const Given *given, double *found) noexcept nogil:
+        cdef Py_ssize_t size = 1 + FEATURES, k = self.weights.shape[1], i, j
+        cdef bint classes = self.n_classes > 0, unknown = self.first[1] == 0.0
         cdef double *weights = &self.weights[0, 0]
         cdef double *gain = &self._next[0]
         cdef double *said = &self._said[0]
         cdef double *x = &self.cosines[0]
-        cdef const double *rows = chunk.standard
-        cdef double worth, target
-        for t in range(chunk.n):
-            worth, target, unknown = chunk.worths[t], chunk.targets[t], self.first[1] == 0.0
-            # Before the first label nothing is known, not even where 0 is.
-            if unknown and worth > 0.0:
-                self.first[0], self.first[1] = 0.0 if classes else target, 1.0
-            # What the regression on the constant and the cosines says of each output.
-            if not chunk.again:
-                self.write_cosines(rows, x + 1)
-            if k == 1:
-                sum = self.first[0]
-                for i in range(size):
-                    sum += x[i] * weights[i]
-                said[0] = sum
-            else:
+        cdef double worth = given.worth, target = given.target
+        # Before the first label nothing is known, not even where 0 is.
+        if unknown and worth > 0.0:
+            self.first[0], self.first[1] = 0.0 if classes else target, 1.0
+        # What the regression on the constant and the cosines says of each output.
+        if not given.again:
+            self.write_cosines(given.standard, x + 1)
+        if k == 1:
+            sum = self.first[0]
+            for i in range(size):
+                sum += x[i] * weights[i]
+            said[0] = sum
+        else:
+            for j in range(k):
+                said[j] = self.first[0]
+            for i in range(size):
                 for j in range(k):
-                    said[j] = self.first[0]
+                    said[j] += x[i] * weights[i * k + j]
+        if worth > 0.0:
+            # Move the weights of each output along the gain, which is scaled by the step.
+            root = sqrt(shrink(x, worth, &self.inverse[0, 0], &self.gain[0], gain, size, WIDTH))
+            for j in range(k):
+                label = (1.0 if <double>j == target else 0.0) if classes else target
+                error = root * (label - said[j])
                 for i in range(size):
-                    for j in range(k):
-                        said[j] += x[i] * weights[i * k + j]
-            if worth > 0.0:
-                # Move the weights of each output along the gain, which is scaled by the step.
-                root = sqrt(
-                    shrink(x, worth, &self.inverse[0, 0], &self.gain[0], gain, size, WIDTH)
-                )
-                for j in range(k):
-                    label = (1.0 if <double>j == target else 0.0) if classes else target
-                    error = root * (label - said[j])
-                    for i in range(size):
-                        weights[i * k + j] += error * gain[i]
-                memcpy(&self.gain[0], gain, WIDTH * sizeof(double))
-            if not unknown:
-                bound(said, classes, k, found)
-            rows += self.n_features
-            found += k
+                    weights[i * k + j] += error * gain[i]
+            memcpy(&self.gain[0], gain, WIDTH * sizeof(double))
+        if not unknown:
+            bound(said, classes, k, found)
 
     cdef void write_cosines(self, const double *row, double *x) noexcept nogil:
         """Write cos(ω·z + φ) of all directions and phases."""

@@ -1,17 +1,15 @@
-# Examples that go through members together: raw and standardised rows, numbers or the numbers of
-# their classes, and importances, of which 0 teaches nothing.
-cdef struct Chunk:
-    const float *examples
+cdef struct Given:
+    # Example that goes through members: raw and standardised, a number or the number of its class,
+    # and its importance, of which 0 teaches nothing.
+    const float *example
     const double *standard
-    const double *targets
-    const float *worths
-    Py_ssize_t n
-    bint again  # whether the only example was predicted just before, and what that computed is there
+    double target, worth
+    bint again  # whether it was predicted just before, and what that computed is there
 
 
 cdef class Member:
     cdef public object seed
     cdef readonly Py_ssize_t n_features, n_classes
 
-    # Learn a chunk; overwrite what is predicted of each example and output before its label.
-    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil
+    # Learn an example; overwrite what is predicted of each output before its label.
+    cdef void take(self, const Given *given, double *found) noexcept nogil

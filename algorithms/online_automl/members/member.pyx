@@ -18,7 +18,7 @@ cdef class Member:
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         self.n_features, self.n_classes, self.seed = n_features, n_classes, seed
 
-    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
+    cdef void take(self, const Given *given, double *found) noexcept nogil:
         pass
 
     @property
@@ -37,17 +37,10 @@ cdef class Member:
         """
         cdef const float[:, ::1] examples = rows.astype(np.float32)
         cdef const double[:, ::1] standard = rows.astype(np.float64)
-        cdef const double[::1] labels = targets.astype(np.float64)
-        cdef const float[::1] worths = np.ones(len(rows), np.float32)
         cdef double[:, ::1] found = np.full((len(rows), max(1, self.n_classes)), np.nan)
-        cdef Py_ssize_t start = 0
-        cdef Chunk chunk
-        while start < len(rows):
-            chunk = Chunk(
-                &examples[start, 0], &standard[start, 0], &labels[start], &worths[start],
-                min(self.left, len(rows) - start), False,
-            )
-            self.take(&chunk, &found[start, 0])
+        cdef Given given
+        for t in range(len(rows)):
+            given = Given(&examples[t, 0], &standard[t, 0], targets[t], 1.0, False)
+            self.take(&given, &found[t, 0])
             self.draw()
-            start += chunk.n
         return np.asarray(found)

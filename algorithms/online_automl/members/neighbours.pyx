@@ -17,7 +17,7 @@ from libc.math cimport sqrt
 
 from leaseboard.algorithms.buffers import aligned_zeros
 
-from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
+from leaseboard.algorithms.online_automl.members.member cimport Given, Member
 
 cpdef enum:
     NEAREST = 10
@@ -72,22 +72,17 @@ cdef class Neighbours(Member):
         np.asarray(self.targets)[:n], np.asarray(self.worths)[:n] = before[1][last], before[2][last]
         self.seen[0] = n
 
-    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
-        cdef Py_ssize_t d = self.n_features, size = self.targets.shape[0]
-        cdef Py_ssize_t k = max(1, self.n_classes), t, j, place
-        cdef const double *rows = chunk.standard
-        for t in range(chunk.n):
-            if self.seen[0] > 0.0 and not chunk.again:
-                self.predict(rows, k, found)
-            if chunk.worths[t] > 0.0:
-                # Remember it in the place of the oldest.
-                place = <Py_ssize_t>self.seen[0] % size
-                for j in range(d):
-                    self.window[j, place] = <float>rows[j]
-                self.targets[place], self.worths[place] = chunk.targets[t], chunk.worths[t]
-                self.seen[0] += 1.0
-            rows += d
-            found += k
+    cdef void take(self, const Given *given, double *found) noexcept nogil:
+        cdef Py_ssize_t j, place
+        if self.seen[0] > 0.0 and not given.again:
+            self.predict(given.standard, max(1, self.n_classes), found)
+        if given.worth > 0.0:
+            # Remember it in the place of the oldest.
+            place = <Py_ssize_t>self.seen[0] % self.targets.shape[0]
+            for j in range(self.n_features):
+                self.window[j, place] = <float>given.standard[j]
+            self.targets[place], self.worths[place] = given.target, given.worth
+            self.seen[0] += 1.0
 
     cdef void predict(self, const double *row, Py_ssize_t k, double *found) noexcept nogil:
         """Write what the nearest say of a row."""

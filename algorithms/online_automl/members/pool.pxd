@@ -1,20 +1,16 @@
 """Declarations of pools of members for kernels; see the module."""
 
-from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
-from leaseboard.algorithms.online_automl.safe.expansion cimport Block, Members
+from leaseboard.algorithms.online_automl.members.member cimport Member
+from leaseboard.algorithms.online_automl.safe.expansion cimport Row
+from leaseboard.algorithms.online_automl.safe.mixture cimport Mixture
 
 cpdef enum:
     N_MEMBERS = 3
     N_STACKED = 4  # today's prediction and the members
     N_EXPERTS = 5  # and their stack
 
-cdef enum:
-    CHUNK = 64  # examples that go through members and stack at a time
-    AWAKE = 0  # columns of `Leases.table`
-    SAVED = 4
 
-
-cdef class MemberPool(Members):
+cdef class MemberPool:
     cdef readonly Py_ssize_t n_features, n_classes
     cdef public Py_ssize_t at
     cdef public Member trees, fourier, neighbours
@@ -23,19 +19,43 @@ cdef class MemberPool(Members):
     cdef public double[::1] seen
     # The leases' arrays, and after how many examples they or trees are due.
     cdef double[:, ::1] _leases
-    cdef double[::1] _lost
+    cdef double[::1] _losses
     cdef Py_ssize_t _due
-    # The example that was looked at last, if nothing was learned since, and what they said of it.
+    # The example that was looked at last, if nothing was learned since; the same standardised, and
+    # what each member says.
     cdef bint _looked
     cdef float[::1] _example
-    cdef double[::1] _said
-    # Room for a chunk: standardised rows, today's prediction, what each member says, no worths.
-    cdef double[::1] _standard, _today
-    cdef double[:, :, ::1] _found
-    cdef float[::1] _nothing
+    cdef double[::1] _standard
+    cdef double[:, ::1] _found
 
-    cdef Py_ssize_t part(self, Py_ssize_t start, Py_ssize_t n, bint learns) noexcept nogil
-    cdef int count(self, Py_ssize_t n) except -1
+    # Replace today's prediction of a row by what all say; learn it if it `learns`.
+    cdef int answer(self, Row row) except -1
+    # Do so without counting.
+    cdef void consult(self, Row row) noexcept
+    cdef int count(self) except -1
     cdef bint any_awake(self) noexcept nogil
-    cdef void ask(self, Chunk *chunk) noexcept
-    cdef void consult(self, Block block, Py_ssize_t start, Py_ssize_t stop) noexcept
+    # Write what the members say where there is today's prediction; learn the target.
+    cdef void ask(
+        self, const float *example, const double *today, double target, double worth
+    ) noexcept
+
+
+cdef class NumberPool(MemberPool):
+    cdef public double[::1] weights, noise
+    cdef public double[:, ::1] covariance
+    cdef public Mixture known
+
+    cdef void stack(self, double *values, Row row, double worth) noexcept nogil
+
+
+cdef class ClassPool(MemberPool):
+    cdef public double[::1] weights, bayes, lost, came
+    cdef public double[:, ::1] curvature
+    # Room for an example: logarithms, experts, and what these gave the class that came.
+    cdef double[::1] _logs, _experts, _shown
+
+    # Write the probabilities of all classes, given today's; learn the class called `number`.
+    cdef void take(
+        self, const double *today, const float *example, Py_ssize_t number, double worth,
+        double *found,
+    ) noexcept

@@ -1,16 +1,78 @@
-"""Members next to today's prediction, and what all pools of them share."""
+"""Members next to today's prediction, and what they and their stack say together.
+
+*Today's prediction* is that of the live models and the naive baselines
+(`leaseboard.algorithms.online_automl.safe.mixture`), of many classes that of all races
+(`leaseboard.algorithms.online_automl.one_vs_rest`). The members are trees, Fourier features and
+neighbours; one without a lease is said to predict today's prediction.
+
+**Numbers.** Members are clipped to the range of labels. A recursive ridge regression that forgets
+*stacks* them: it predicts today's error by how far each member is from it. The prediction is made
+of the five as today's is made of models and baselines: their posterior mean, and an aggregate of
+that and of each of the five.
+
+**Theorem.** For every sequence of labels, after each one, the squared loss is at most that of the
+best of today's prediction, the stack, trees, Fourier features and neighbours plus the constant of
+`leaseboard.algorithms.online_automl.safe.aggregate` with six experts, and so at most that of the
+best naive baseline plus two such constants.
+
+*Proof.* The theorem of the aggregate, of which each of the five is an expert, and that of today's
+prediction. ∎
+
+**Classes.** A logarithmic pool *stacks* today's prediction and the members [1]_: it predicts in
+proportion to Π_m p_m(k)^w_m, with weights w that learn online, by a step of Newton's method on the
+log loss for each label, whose curvature forgets. At first it is today's prediction. The probability
+that is predicted is the average of the five by Bayes' rule
+(`leaseboard.algorithms.online_automl.safe.bayes`).
+
+**Theorem.** For every sequence of examples, after each one, the log loss is at most ln 5 + A,
+3.21 nats, above that of the best of today's prediction, the stack, trees, Fourier features and
+neighbours, and so at most ln 5 + A + c above that of the best expert of today's prediction, where
+its own theorem has the constant c: ln 7 + A for two classes, ln 6 + A for more. None of the five
+gives a class less than `LEAST` over the number of classes. The example with which a class comes is
+left out.
+
+*Proof.* Bayes' rule over the five, then over today's experts. ∎
+
+References
+----------
+.. [1] Genest, Zidek. Combining probability distributions. Statistical Science 1, 1986.
+"""
 
 import math
 
 import numpy as np
 
+from libc.stdint cimport int64_t
+
 from leaseboard.algorithms import plain
+from leaseboard.algorithms.online_automl.log_pool import PRIOR
 from leaseboard.algorithms.online_automl.members.fourier import FourierRidge
 from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, Leases
 from leaseboard.algorithms.online_automl.members.neighbours import Neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
+from leaseboard.algorithms.online_automl.safe.bayes import new_weights
+from leaseboard.algorithms.transcendental import exp_all
 
+from leaseboard.algorithms.elementary cimport exp, log
+from leaseboard.algorithms.online_automl.log_pool cimport add_up, pool_logs, step_pool
+from leaseboard.algorithms.online_automl.members.member cimport Given
+from leaseboard.algorithms.online_automl.safe cimport bayes
+from leaseboard.algorithms.online_automl.safe.aggregate cimport FIELDS
+from leaseboard.algorithms.online_automl.safe.mixture cimport LOST, MASS, SHARE_OF_BOUND
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
+
+cdef enum:
+    AWAKE = 0  # columns of `Leases.table`
+    SAVED = 4
+
+cdef double _FORGETTING = 0.999
+"""What an example is worth to the stack of numbers one example later."""
+
+cdef double _VARIANCE = 1.0
+"""Of each weight of that at first, and at most, where errors of today's have variance 1."""
+
+cdef double _LEAST = 1e-3
+LEAST = _LEAST
 
 TODAY_OPERATIONS = 8000.0
 """What the prediction without members costs, for numbers and for two classes."""
@@ -26,7 +88,7 @@ STANDING = ("member", "weight", "in_stack", "has_lease", "leased", "us")
 """What they read of each: see `MemberPool.standings`."""
 
 
-cdef class MemberPool(Members):
+cdef class MemberPool:
     """Trees, Fourier features and neighbours, with their leases.
 
     A subclass has the stack, and in its weights those of today's prediction, members and stack.
@@ -48,18 +110,17 @@ cdef class MemberPool(Members):
         self.fourier = FourierRidge(self._columns("fourier"), n_classes, seed)
         self.neighbours = Neighbours(self._columns("neighbours"), n_classes, seed)
         self.leases = Leases(len(MEMBERS))
-        self._leases, self._lost = self.leases.table, self.leases.lost
+        self._leases, self._losses = self.leases.table, self.leases.lost
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
         self._allocate()
         self._leave_out()
         self.leases.plan()
 
     def _allocate(self) -> None:
-        """Make room for chunks; what was looked at last is forgotten."""
-        k, standardised = max(1, self.n_classes), self._columns("fourier")
-        self._example, self._said = np.zeros(self.n_features, np.float32), np.zeros(N_MEMBERS * k)
-        self._standard, self._today = np.zeros(CHUNK * standardised), np.zeros(CHUNK * k)
-        self._found, self._nothing = np.zeros((N_MEMBERS, CHUNK, k)), np.zeros(CHUNK, np.float32)
+        """Make room for an example; what was looked at last is forgotten."""
+        self._example = np.zeros(self.n_features, np.float32)
+        self._standard = np.zeros(self._columns("fourier"))
+        self._found = np.zeros((N_MEMBERS, max(1, self.n_classes)))
         self._looked, self._due = False, 0
 
     def limit(self, budget_us: float) -> None:
@@ -132,23 +193,14 @@ cdef class MemberPool(Members):
         )  # fmt: skip
         return [dict(zip(STANDING, row, strict=True)) for row in rows]
 
-    cpdef answer(self, Block block):
-        """Replace today's predictions of a block by what all say; learn it if it `learns`."""
-        cdef Py_ssize_t start = 0
-        while start < block.n:
-            stop = self.part(start, block.n, block.learns)
-            self.consult(block, start, stop)
-            if block.learns:
-                self.count(stop - start)
-            start = stop
+    cdef int answer(self, Row row) except -1:
+        """Replace today's prediction of a row by what all say; learn it if it `learns`."""
+        self.consult(row)
+        return self.count() if row.learns else 0
 
-    cdef Py_ssize_t part(self, Py_ssize_t start, Py_ssize_t n, bint learns) noexcept nogil:
-        """Return the end of a part of `n` examples between which leases or trees may change."""
-        return min(n, start + max(self._due - self.at, 1)) if learns else n
-
-    cdef int count(self, Py_ssize_t n) except -1:
-        """Count examples; draw trees and review the leases when it is time."""
-        self.at += n
+    cdef int count(self) except -1:
+        """Count an example; draw trees and review the leases when it is time."""
+        self.at += 1
         if self.at >= self._due:
             self._advance()
         return 0
@@ -180,43 +232,256 @@ cdef class MemberPool(Members):
             or self._leases[2, AWAKE] > 0.0
         )
 
-    cdef void ask(self, Chunk *chunk) noexcept:
-        """Let the awake members learn a chunk, and write what they predict into `_found`.
+    cdef void ask(
+        self, const float *example, const double *today, double target, double worth
+    ) noexcept:
+        """Let the awake members learn an example, and write what they predict into `_found`.
 
-        There is today's prediction before; an example of worth 0 teaches nothing.
+        Of others there is today's prediction; an example of worth 0 teaches nothing.
         """
-        cdef Py_ssize_t d = self.n_features, k = self._found.shape[2], t, j, m
-        cdef bint standardised = self._leases[1, AWAKE] > 0.0 or self._leases[2, AWAKE] > 0.0
-        cdef const float *example = chunk.examples
+        cdef Py_ssize_t d = self.n_features, k = self._found.shape[1], j, m
         cdef double *moments = &self.moments[0, 0]
-        cdef double *standard = &self._standard[0]
-        chunk.standard = standard
-        # Every row standardised by the rows before.
-        for t in range(chunk.n):
-            if standardised:
-                standardise(example, moments, d, self.seen[0], standard + t * d)
-            if chunk.worths[t] > 0.0:
-                self.seen[0] += 1.0
-                add_moments(example, moments, d, self.seen[0])
-            example += d
-        # Whether what was said of the only example is there, as nothing was learned since.
-        chunk.again = chunk.n == 1 and self._looked
-        for j in range(d if chunk.again else 0):
-            chunk.again = chunk.again and self._example[j] == chunk.examples[j]
-        # The members that have a lease.
+        cdef Given given = Given(example, &self._standard[0], target, worth, self._looked)
+        # The example standardised by those before.
+        if self._leases[1, AWAKE] > 0.0 or self._leases[2, AWAKE] > 0.0:
+            standardise(example, moments, d, self.seen[0], &self._standard[0])
+        if worth > 0.0:
+            self.seen[0] += 1.0
+            add_moments(example, moments, d, self.seen[0])
+        # Whether what was said of it is there, as nothing was learned since.
+        for j in range(d):
+            given.again = given.again and self._example[j] == example[j]
+            self._example[j] = example[j]
+        self._looked = worth <= 0.0
         for m in range(N_MEMBERS):
+            for j in range(0 if given.again else k):
+                self._found[m, j] = today[j]
             if self._leases[m, AWAKE] > 0.0:
-                for j in range(k if chunk.again else 0):
-                    self._found[m, 0, j] = self._said[m * k + j]
                 member = self.trees if m == 0 else self.fourier if m == 1 else self.neighbours
-                member.take(chunk, &self._found[m, 0, 0])
-        self._looked = chunk.n == 1 and chunk.worths[0] <= 0.0
-        if self._looked:
-            for j in range(d):
-                self._example[j] = chunk.examples[j]
-            for m in range(N_MEMBERS):
-                for j in range(k):
-                    self._said[m * k + j] = self._found[m, 0, j]
+                member.take(&given, &self._found[m, 0])
 
-    cdef void consult(self, Block block, Py_ssize_t start, Py_ssize_t stop) noexcept:
-        """Do `answer` with a part of a block, in which no lease ends."""
+    cdef void consult(self, Row row) noexcept:
+        """Do `answer` without counting."""
+
+
+cdef class NumberPool(MemberPool):
+    """Members for numbers, and what they and today's prediction say together.
+
+    Attributes
+    ----------
+    weights, covariance : ndarray of float64, shapes (3,) and (3, 3)
+        Of the stack.
+    noise : ndarray of float64, shape (3,)
+        Today's squared errors and their number, which forget; and 1 after the first example, which
+        shows nothing but where 0 is.
+    known : Mixture
+        Of the five.
+    """
+
+    kept = (*MemberPool.kept, "weights", "covariance", "noise", "known")
+
+    def __init__(self, n_features: int, gamma: float, seed: int = 0) -> None:
+        super().__init__(n_features, 0, seed)
+        self.weights, self.noise = np.zeros(N_MEMBERS), np.zeros(3)
+        self.covariance = _VARIANCE * np.eye(N_MEMBERS)
+        self.known = Mixture(0, N_EXPERTS, np.arange(N_EXPERTS), gamma)
+        self.known.begin(np.zeros(0, dtype=np.int64))
+
+    def said(self):
+        """Return what each member said of the example that was looked at last, shape (3,)."""
+        return np.asarray(self._found)[:, 0]
+
+    def weighed(self):
+        """See `MemberPool.weighed`: by the posterior mean, and next to it in the aggregate."""
+        losses, shares = self.known.losses, self.known.aggregated[FIELDS:]
+        best = losses.min()
+        fall = 0.5 * self.known.totals[MASS] / best if best > 0.0 else 1e300
+        own = exp_all(np.maximum((best - losses) * fall, -700.0))
+        in_stack = np.asarray(self.weights)
+        return shares[0] * own / own.sum() + shares[1:], np.append(1.0 - in_stack.sum(), in_stack)
+
+    def notes(self):
+        """See `MemberPool.notes`; and the largest share of what the theorem allows."""
+        return {**super().notes(), "share_of_members_bound": self.known.totals[SHARE_OF_BOUND]}
+
+    cdef void consult(self, Row row) noexcept:
+        cdef double values[N_EXPERTS]
+        cdef double today = row.prediction, worth = row.importance if row.learns else 0.0
+        cdef Py_ssize_t m
+        # Where none has a lease today's prediction is everyone's, and all five lose alike.
+        if not self.any_awake():
+            error = today - <double>row.label
+            lost = worth * (error * error)
+            self.known._totals[LOST] += lost
+            for m in range(N_EXPERTS):
+                self.known._scores[m] += lost
+            return
+        self.ask(&row.example[0], &today, row.shown, worth)
+        # Today's prediction, the members within the range of labels, and their stack.
+        values[0] = today
+        for m in range(N_MEMBERS):
+            values[1 + m] = min(max(self._found[m, 0], row.low), row.high)
+        self.stack(values, row, worth)
+        # The mixture of the five.
+        row.prediction = self.known.predict(values)
+        if worth > 0.0:
+            self.known.learn(values, 0, row)
+
+    cdef void stack(self, double *values, Row row, double worth) noexcept nogil:
+        """Write what the stack says of an example into `values`, before its label is used."""
+        cdef double inputs[N_MEMBERS]
+        cdef double gain[N_MEMBERS]
+        cdef double *weights = &self.weights[0]
+        cdef double *noise = &self.noise[0]
+        cdef double today = values[0], stacked = values[0], total = 0.0, largest = 0.0
+        cdef Py_ssize_t m, i, j
+        for m in range(N_MEMBERS):
+            inputs[m] = values[1 + m] - today
+            stacked += weights[m] * inputs[m]
+        values[1 + N_MEMBERS] = min(max(stacked, row.low), row.high)
+        if worth <= 0.0:
+            return
+        if noise[2] == 0.0:
+            noise[2] = 1.0
+            return
+        # What a quarter of each member would save today's prediction, in its lease.
+        error = today - row.shown
+        for m in range(N_MEMBERS):
+            mixed = error + 0.25 * inputs[m]
+            self._losses[m] += worth * error * error
+            self._leases[m, SAVED] += worth * (error * error - mixed * mixed)
+        # The stack learns by a step of recursive least squares, in units of today's errors.
+        noise[0] = _FORGETTING * noise[0] + worth * error * error
+        noise[1] = _FORGETTING * noise[1] + worth
+        variance = noise[0] / noise[1]
+        if variance <= 0.0:
+            return
+        for i in range(N_MEMBERS):
+            gain[i] = 0.0
+            for j in range(N_MEMBERS):
+                gain[i] += self.covariance[i, j] * inputs[j]
+            total += gain[i] * inputs[i]
+        step = worth / (variance + worth * total)
+        away = row.shown - stacked
+        for i in range(N_MEMBERS):
+            weights[i] += step * gain[i] * away
+            for j in range(N_MEMBERS):
+                self.covariance[i, j] -= step * gain[i] * gain[j]
+            largest = max(largest, self.covariance[i, i])
+        # It forgets, as far as no variance is beyond what it was at first.
+        if largest > 0.0:
+            grown = min(1.0 / _FORGETTING, max(_VARIANCE / largest, 1.0))
+            for i in range(N_MEMBERS):
+                for j in range(N_MEMBERS):
+                    self.covariance[i, j] *= grown
+
+
+cdef class ClassPool(MemberPool):
+    """Members for classes, and the probabilities that they and today's prediction give.
+
+    Attributes
+    ----------
+    weights, curvature : ndarray of float64, shapes (4,) and (4, 4)
+        Of the stack.
+    bayes : ndarray of float64
+        See `leaseboard.algorithms.online_automl.safe.bayes`.
+    lost : ndarray of float64, shape (7,)
+        The log loss of each expert and of the average, and the largest excess at any time of the
+        latter over that of the best expert.
+    came : ndarray of float64, shape (n_classes,)
+        1 for each class that came.
+    """
+
+    kept = (*MemberPool.kept, "weights", "curvature", "bayes", "lost", "came")
+
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
+        super().__init__(n_features, n_classes, seed)
+        self.weights = np.eye(N_STACKED)[0].copy()
+        self.curvature = PRIOR * np.eye(N_STACKED)
+        self.bayes = new_weights(N_EXPERTS)
+        self.lost = np.zeros(N_EXPERTS + 2)
+        self.came = np.zeros(n_classes)
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        k = max(1, self.n_classes)
+        self._logs, self._experts = np.zeros(N_STACKED * k), np.zeros(N_EXPERTS * k)
+        self._shown = np.zeros(N_EXPERTS)
+
+    def grow(self, n_features: int, n_classes: int) -> None:
+        """See `MemberPool.grow`."""
+        self.came = np.pad(self.came, (0, n_classes - self.n_classes))
+        super().grow(n_features, n_classes)
+
+    def weighed(self):
+        """See `MemberPool.weighed`; those in the stack are exponents."""
+        return np.array(self.bayes[1:]), np.array(self.weights)
+
+    def notes(self):
+        """See `MemberPool.notes`; and the most nats that were lost above the best expert."""
+        return {**super().notes(), "nats_over_best_member": self.lost[N_EXPERTS + 1]}
+
+    cdef void consult(self, Row row) noexcept:
+        """Do `MemberPool.answer` with log odds of the second of two classes."""
+        cdef double today[2]
+        cdef double found[2]
+        today[1] = 1.0 / (1.0 + exp(-<double>row.prediction))
+        today[0] = 1.0 - today[1]
+        self.take(
+            today, &row.example[0], row.label > 0.0, row.importance if row.learns else 0.0, found
+        )
+        row.prediction = <float>log(found[1] / found[0])
+
+    cdef void take(
+        self, const double *today, const float *example, Py_ssize_t number, double worth,
+        double *found,
+    ) noexcept:
+        """Write the average of today's prediction, of what members say, and of their stack.
+
+        Then learn the class called `number`.
+        """
+        cdef Py_ssize_t k = self.n_classes, j, m
+        cdef double least = _LEAST / k
+        cdef double *logs = &self._logs[0]
+        cdef double *experts = &self._experts[0]
+        cdef double *stacked = experts + N_STACKED * k
+        cdef bint awake = self.any_awake()
+        # The four that are stacked, bounded from below, and their stack; then the average of the
+        # five. Where none has a lease today's prediction is everyone's.
+        if awake:
+            self.ask(example, today, number, worth)
+            for m in range(N_STACKED):
+                for j in range(k):
+                    experts[m * k + j] = today[j] if m == 0 else self._found[m - 1, j]
+                bayes.scale(experts + m * k, k, least)
+                for j in range(k):
+                    logs[m * k + j] = log(experts[m * k + j])
+            pool_logs(logs, &self.weights[0], N_STACKED, k, stacked)
+            bayes.scale(stacked, k, least)
+            add_up(&self.bayes[1], experts, N_EXPERTS, k, found)
+        else:
+            for j in range(k):
+                found[j] = today[j]
+            bayes.scale(found, k, least)
+        if worth <= 0.0:
+            return
+        if self.came[number] == 0.0:
+            self.came[number] = 1.0
+            return
+        if not awake:
+            for m in range(N_EXPERTS + 1):
+                self.lost[m] -= min(worth, 1.0) * log(found[number])
+            return
+        # The stack learns; what a quarter of each member would save today's prediction is in its
+        # lease; and Bayes' rule learns by what each said of the class that came.
+        step_pool(
+            logs, stacked, N_STACKED, k, number, worth, &self.weights[0], &self.curvature[0, 0]
+        )
+        for m in range(N_EXPERTS):
+            self._shown[m] = experts[m * k + number]
+        worth = min(worth, 1.0)
+        for m in range(N_MEMBERS):
+            self._losses[m] -= worth * log(self._shown[0])
+            saved = log(0.75 + 0.25 * self._shown[1 + m] / self._shown[0])
+            self._leases[m, SAVED] += worth * saved
+        bayes.learn(self._shown, worth, self.bayes, self.lost, N_EXPERTS)

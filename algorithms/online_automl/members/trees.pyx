@@ -37,7 +37,7 @@ from libc.stdint cimport int32_t, uint32_t
 from leaseboard.algorithms import plain, seeds
 
 from leaseboard.algorithms.online_automl.log_pool cimport soften
-from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
+from leaseboard.algorithms.online_automl.members.member cimport Given, Member
 
 DRAWN_AT = (8, 16, 32, 64, 128, 256, 1024, 4096)
 """Examples after which a group of trees is drawn."""
@@ -207,50 +207,44 @@ cdef class RandomTrees(Member):
         self._allocate(GROUP * bisect.bisect_right(DRAWN_AT, int(state["totals"][SEEN])))
         plain.fill(self, state, self.kept)
 
-    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
+    cdef void take(self, const Given *given, double *found) noexcept nogil:
         """See `Member.take`; nothing is written where there are no trees."""
         cdef Py_ssize_t n_trees = self.nodes.shape[0], k = self.nodes.shape[2] - 1
-        cdef Py_ssize_t d = self.n_features, width = self.buffer.shape[1], t, j
+        cdef Py_ssize_t d = self.n_features, width = self.buffer.shape[1], j
         cdef bint classes = self.n_classes > 0
         cdef double *totals = &self.totals[0]
         cdef double *scores = &self._room[d + LAGS]
         cdef float *gradient = &self._gradient[0]
-        cdef const float *rows = chunk.examples
-        cdef double worth, target
-        for t in range(chunk.n):
-            worth, target = chunk.worths[t], chunk.targets[t]
-            # The sum of the weights on the path through each tree, and what it predicts.
-            if n_trees and not chunk.again:
-                self._descend(rows, scores)
-                if classes:
-                    soften(scores, found, k)
-                else:
-                    found[0] = totals[CENTER] + scores[0]
-            if worth > 0.0:
-                # Labels are learned less the first one; the row is remembered with those before.
-                if totals[SEEN] == 0.0 and not classes:
-                    totals[CENTER] = target
-                remembered = &self.buffer[<Py_ssize_t>totals[SEEN] % self.buffer.shape[0], 0]
-                for j in range(d):
-                    remembered[j] = rows[j]
-                for j in range(d, width):
-                    remembered[j] = finite(totals[FIRST_LAG + j - d])
-                # The gradient, and a step of each node on the paths.
-                more = worth
-                if not classes:
-                    error = (found[0] if n_trees else totals[CENTER]) - target
-                    gradient[0] = finite(worth * clipped_error(error, target, totals))
-                elif n_trees:
-                    more = 0.0
-                    for j in range(k):
-                        gradient[j] = <float>(
-                            worth * (found[j] - (1.0 if <double>j == target else 0.0))
-                        )
-                        more += gradient[j] * gradient[j]
-                totals[SEEN] += 1.0
-                self._step(more, 0.0 if classes else worth)
-            rows += d
-            found += k
+        cdef double worth = given.worth, target = given.target
+        # The sum of the weights on the path through each tree, and what it predicts.
+        if n_trees and not given.again:
+            self._descend(given.example, scores)
+            if classes:
+                soften(scores, found, k)
+            else:
+                found[0] = totals[CENTER] + scores[0]
+        if worth <= 0.0:
+            return
+        # Labels are learned less the first one; the row is remembered with those before.
+        if totals[SEEN] == 0.0 and not classes:
+            totals[CENTER] = target
+        remembered = &self.buffer[<Py_ssize_t>totals[SEEN] % self.buffer.shape[0], 0]
+        for j in range(d):
+            remembered[j] = given.example[j]
+        for j in range(d, width):
+            remembered[j] = finite(totals[FIRST_LAG + j - d])
+        # The gradient, and a step of each node on the paths.
+        more = worth
+        if not classes:
+            error = (found[0] if n_trees else totals[CENTER]) - target
+            gradient[0] = finite(worth * clipped_error(error, target, totals))
+        elif n_trees:
+            more = 0.0
+            for j in range(k):
+                gradient[j] = <float>(worth * (found[j] - (1.0 if <double>j == target else 0.0)))
+                more += gradient[j] * gradient[j]
+        totals[SEEN] += 1.0
+        self._step(more, 0.0 if classes else worth)
 
     cdef void _descend(self, const float *row, double *scores) noexcept nogil:
         """Write the nodes on the path through each tree, and the sums of their weights."""

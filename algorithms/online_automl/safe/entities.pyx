@@ -16,6 +16,7 @@ from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.buffers cimport Buffers
 from leaseboard.algorithms.online_automl.members.fourier cimport shrink
+from leaseboard.algorithms.online_automl.safe.expansion cimport FeatureExpansion, Row
 from leaseboard.algorithms.online_automl.safe.scale cimport HIGH, LOW
 from leaseboard.algorithms.reference.season_steps cimport LONGEST
 
@@ -114,10 +115,11 @@ cdef class Entities(Buffers):
     cdef public double[::1] _steps, _losses, _times
     cdef public double[:, ::1] _place, _weights, _past
     cdef public double[:, :, ::1] _inverse
-    cdef double[::1] _row, _gain, _nothing
+    cdef double[::1] _row, _gain, _nothing, _said
 
     def __init__(self, column, origins, moments, gamma, number=None):
         self.column, self.gamma, self.is_named = column, gamma, number is not None
+        self._said = np.zeros(N_SAID)
         super().__init__(
             number=np.zeros(1, dtype=np.int64) if number is None else number,
             losses=np.zeros(N_SAID), steps=np.zeros(2), past=np.zeros((0, N_FIELDS)),
@@ -154,27 +156,16 @@ cdef class Entities(Buffers):
             inverse=inverse,
         )
 
-    def learn(
-        self, const float[:, ::1] examples, const float[::1] labels,
-        const float[::1] importances, const double[::1] scale,
-    ):
-        """Learn a block; return what was predicted of each example, shape (n, N_SAID).
-
-        An example of importance 0 teaches nothing.
-        """
-        cdef double[:, ::1] found = np.empty((len(labels), N_SAID))
-        if self._number[0] >= len(self._past) and importances[0] > 0:
+    def learn(self, Row row, FeatureExpansion expansion):
+        """Learn a row of importance above 0."""
+        if self._number[0] >= len(self._past):
             self.grow(self.origins, 2 * self._number[0])
-        for t in range(len(labels)):
-            self.take(
-                &examples[t, 0], labels[t], importances[t], scale[LOW], scale[HIGH], &found[t, 0]
-            )
-        return np.asarray(found)
+        self.take(row, expansion._scale[LOW], expansion._scale[HIGH], row.importance)
 
-    def predict(self, example, scale):
-        """Return what is predicted of one example, shape (N_SAID,); nothing is learned."""
-        nothing = np.zeros(1, dtype=np.float32)
-        return self.learn(example[None], nothing, nothing, scale)[0]
+    def predict(self, Row row, FeatureExpansion expansion):
+        """Return what is predicted of a row, shape (N_SAID,); nothing is learned."""
+        self.take(row, expansion._scale[LOW], expansion._scale[HIGH], 0.0)
+        return np.array(self._said)
 
     def seasons_ago(self, time, period):
         """Return how many examples ago it was whole seasons before a time, each time that it was.
@@ -194,12 +185,12 @@ cdef class Entities(Buffers):
         number = int(self.of[example != 0].max(initial=self._number[0]))
         return number if number < len(self.past) else 0
 
-    cdef void take(
-        self, const float *example, double label, double worth, double low, double high,
-        double *said,
-    ) noexcept nogil:
+    cdef void take(self, Row given, double low, double high, double worth) noexcept nogil:
         """Predict an example before its label is used."""
+        cdef const float *example = &given.example[0]
         cdef double *row = &self._row[0]
+        cdef double *said = &self._said[0]
+        cdef double label = given.label
         cdef double *past = &self._past[0, 0]
         cdef Py_ssize_t entity = self._number[0] if self._number[0] < self._past.shape[0] else 0
         cdef Py_ssize_t best = 0

@@ -13,21 +13,15 @@ cpdef enum:
     NARROW = 64  # up to so many features all are seen in pieces and in both ridge regressions
 
 
-cdef class Block(Buffers):
-    cdef Py_ssize_t n
-    cdef public const float[:, ::1] _examples
-    cdef public const float[::1] _labels, _importances
-    cdef public float[:, ::1] _wide, _outputs
-    cdef public float[::1] _predictions
-    cdef public double[:, ::1] _values, _limits
-    cdef public double[::1] _shown
+cdef class Row:
+    cdef public const float[::1] example
+    cdef public float label, importance, prediction
+    cdef readonly double shown, low, high
+    cdef readonly float[::1] wide, outputs
+    cdef readonly double[::1] values
     cdef public const int64_t[::1] live
     cdef public Py_ssize_t champion
     cdef public bint learns, looked
-
-
-cdef class Members:
-    cpdef answer(self, Block block)
 
 
 cdef class FeatureExpansion(Buffers):
@@ -41,10 +35,10 @@ cdef class FeatureExpansion(Buffers):
     cdef public float[:, ::1] _memory
     # Scratch: a row before it is rounded, and those of both ridge regressions.
     cdef double lags[N_PAST]
-    cdef double[::1] row, narrow, broad
+    cdef double[::1] standard, narrow, broad
 
-    # Write all that a block has room for; if it `learns`, learn it.
-    cdef int expand(self, Block block) except -1
-    cdef void _look(self, Block block, Py_ssize_t t) noexcept nogil
+    # Write all that a row has room for; if it `learns`, learn it.
+    cpdef expand(self, Row row)
+    cdef void _look(self, Row row) noexcept nogil
     cdef void _predict(self, double *simple) noexcept nogil
-    cdef bint _learn(self, Block block, Py_ssize_t t) noexcept nogil
+    cdef bint _learn(self, Row row) noexcept nogil

@@ -48,68 +48,49 @@ STRANGE = 5.0
 cdef float _STRANGE = STRANGE
 cdef double _FIRST = KNOTS[0], _END = KNOTS[N_KNOTS - 1]
 
-cdef class Block(Buffers):
-    """Examples in order, and what becomes of them on their way to the prediction.
+cdef class Row:
+    """Example, and what becomes of it on its way to the prediction.
 
     Parameters
     ----------
-    examples : ndarray of float32, shape (n, n_features)
-    labels, importances : ndarray of float32, shape (n,)
-        An example of importance 0 teaches nothing. The others weigh what the simple models learn,
-        but for the moments of features and the search for a season.
+    example : ndarray of float32, shape (n_features,)
+        Where the next example is written, too.
     b : int
         Slots of models.
-    predictions : ndarray of float32, shape (n,), optional
-        Written, as are all attributes.
     n_simple : int
         How many predict after the models.
 
     Attributes
     ----------
-    wide : ndarray of float32, shape (n, width(n_features))
+    label, importance : float
+        An example of importance 0 teaches nothing. Others weigh what the simple models learn,
+        but for the moments of features and the search for a season.
+    prediction : float
+        Written, as are all attributes from here on.
+    shown : float
+        The label as learners see it.
+    low, high : float
+        The range of labels before.
+    wide : ndarray of float32, shape (width(n_features),)
         What models see: the labels' past and the features, standardised; the raw
         features; these in pieces. Of many the pieces of the selected ones, and these standardised.
-    outputs : ndarray of float32, shape (n, b)
+    outputs : ndarray of float32, shape (b,)
         What models predict, in their own unit.
-    values : ndarray of float64, shape (n, b + n_simple)
-        What is predicted, within the range of labels; the last columns are the simple models'.
-    shown : ndarray of float64, shape (n,)
-        The labels as learners see them.
-    limits : ndarray of float64, shape (n, 2)
-        The range of labels before each.
+    values : ndarray of float64, shape (b + n_simple,)
+        What is predicted, within the range of labels; the last ones are the simple models'.
     live : ndarray of int64
         The slots of models that predict.
     champion : int
         The champion's slot.
     learns : bool
-        Whether the labels are learned, by default.
+        Whether the label is learned.
     looked : bool
-        Whether the first example was looked at just before, and only has to be learned.
+        Whether the example was looked at just before, and only has to be learned.
     """
 
-    def __init__(
-        self, examples, labels, importances, b=0, predictions=None, n_simple=N_SIMPLE, learns=True
-    ):
-        self.n, d, self.learns = len(labels), examples.shape[1], learns
-        super().__init__(
-            examples=np.ascontiguousarray(examples, np.float32),
-            labels=np.ascontiguousarray(labels, np.float32),
-            importances=np.ascontiguousarray(importances, np.float32),
-            predictions=np.empty(self.n, np.float32) if predictions is None else predictions,
-            wide=np.zeros((self.n, width(d)), np.float32),
-            outputs=np.zeros((self.n, b), np.float32),
-            values=np.zeros((self.n, b + n_simple)),
-            shown=np.zeros(self.n),
-            limits=np.zeros((self.n, 2)),
-        )
-
-
-cdef class Members:
-    """What answers after the models of an ensemble: a subclass overrides `answer`."""
-
-    cpdef answer(self, Block block):
-        """Replace the predictions of a block; if it `learns`, learn its labels."""
-        raise NotImplementedError
+    def __init__(self, const float[::1] example, Py_ssize_t b=0, Py_ssize_t n_simple=N_SIMPLE):
+        self.example, self.wide = example, np.zeros(width(len(example)), np.float32)
+        self.outputs, self.values = np.zeros(b, np.float32), np.zeros(b + n_simple)
 
 
 cdef class FeatureExpansion(Buffers):
@@ -154,7 +135,7 @@ cdef class FeatureExpansion(Buffers):
             slots=np.full(selected, EMPTY, np.int64) if wide else np.arange(selected),
             memory=np.zeros(size, dtype=np.float32),
         )
-        self.row = np.empty(N_PAST + n_features)
+        self.standard = np.empty(N_PAST + n_features)
         self.narrow, self.broad = np.empty(len(self.ridge.weights)), np.empty(1 + N_PAST + selected)
 
     @property
@@ -180,15 +161,10 @@ cdef class FeatureExpansion(Buffers):
             memory[places, -2:] = rows[:, -2:]
 
     def look(self, example):
-        """Return a block of one example, of which nothing is learned."""
-        nothing = np.zeros(1, dtype=np.float32)
-        cdef Block block = Block(example[None], nothing, nothing, learns=False)
-        self.expand(block)
-        return block
-
-    def learn(self, Block block):
-        """Write all that a block has room for, and learn it."""
-        self.expand(block)
+        """Return the row of an example, of which nothing is learned."""
+        cdef Row row = Row(example)
+        self.expand(row)
+        return row
 
     def state(self):
         """See `leaseboard.algorithms.plain.Saved.state`."""
@@ -204,26 +180,23 @@ cdef class FeatureExpansion(Buffers):
         other.fill(self.state())
         return other
 
-    cdef int expand(self, Block block) except -1:
-        cdef bint remembers = self._memory.shape[0] > 0
-        for t in range(block.n):
-            if t > 0 or not block.looked or remembers:  # which remember what a look forgets
-                self._look(block, t)
-            if block.learns and self._learn(block, t):
-                select(
-                    self._memory, self._slots, self._on_past, self._scale, self._moments,
-                    self.classes,
-                )
-        return 0
+    cpdef expand(self, Row row):
+        """Write all that a row has room for; if it `learns`, learn it."""
+        if not row.looked or self._memory.shape[0] > 0:  # which remembers what a look forgets
+            self._look(row)
+        if row.learns and self._learn(row):
+            select(
+                self._memory, self._slots, self._on_past, self._scale, self._moments, self.classes
+            )
 
-    cdef void _look(self, Block block, Py_ssize_t t) noexcept nogil:
+    cdef void _look(self, Row row) noexcept nogil:
         """Write what models see, what simple models predict, and the range of labels before."""
         cdef const double[::1] scale = self._scale
         cdef const double *past
         cdef const double *squares = &self._moments[1, 0]
-        cdef const float *example = &block._examples[t, 0]
-        cdef double *row = &self.row[0]
-        cdef float *wide = &block._wide[t, 0]
+        cdef const float *example = &row.example[0]
+        cdef double *standard = &self.standard[0]
+        cdef float *wide = &row.wide[0]
         cdef float *pieces
         cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT], j, lag, column
         cdef double mean = scale[MEAN], spread = deviation(scale), value
@@ -239,24 +212,24 @@ cdef class FeatureExpansion(Buffers):
         # The same standardised.
         for j in range(N_PAST):
             value = (self.lags[j] - mean) / spread if spread > 0.0 else 0.0
-            row[j] = min(max(value, -<double>CLIP), <double>CLIP)
-        standardise(example, &self._moments[0, 0], d, scale[COUNT], row + N_PAST)
+            standard[j] = min(max(value, -<double>CLIP), <double>CLIP)
+        standardise(example, &self._moments[0, 0], d, scale[COUNT], standard + N_PAST)
         for j in range(N_PAST + d):
-            wide[j] = <float>row[j]
+            wide[j] = <float>standard[j]
         # The features in pieces, of many the selected ones.
         for j in range(self._slots.shape[0]):
             column, value, varies = self._slots[j], 0.0, False
             if column >= 0:
-                value, varies = row[N_PAST + column], squares[column] > 0.0
+                value, varies = standard[N_PAST + column], squares[column] > 0.0
             cut(value, varies, pieces + j * N_KNOTS)
             if d > NARROW:
                 pieces[NARROW * N_KNOTS + j] = <float>value
-        self._predict(&block._values[t, block._values.shape[1] - N_SIMPLE])
-        block._limits[t, 0], block._limits[t, 1] = scale[LOW], scale[HIGH]
+        self._predict(&row.values[row.values.shape[0] - N_SIMPLE])
+        row.low, row.high = scale[LOW], scale[HIGH]
 
     cdef void _predict(self, double *simple) noexcept nogil:
-        """Write what the simple models predict of an example that `_represent` has seen."""
-        cdef const double *row = &self.row[0]
+        """Write what the simple models predict of an example that `_look` has seen."""
+        cdef const double *row = &self.standard[0]
         cdef const double *features = row + N_PAST
         cdef const double *weights = &self._ridge._weights[0]
         cdef const double *past_weights = &self._on_past._weights[0]
@@ -285,22 +258,22 @@ cdef class FeatureExpansion(Buffers):
         for j in range(N_SIMPLE):
             simple[j] = min(max(simple[j], scale[LOW]), scale[HIGH])
 
-    cdef bint _learn(self, Block block, Py_ssize_t t) noexcept nogil:
+    cdef bint _learn(self, Row row) noexcept nogil:
         """Learn the label of an example that was looked at; return whether to select features."""
-        cdef const float *wide = &block._wide[t, 0]
-        cdef const float *example = &block._examples[t, 0]
+        cdef const float *wide = &row.wide[0]
+        cdef const float *example = &row.example[0]
         cdef double[::1] scale = self._scale
         cdef double *narrow = &self.narrow[0]
         cdef double *broad = &self.broad[0]
         cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT]
         cdef Py_ssize_t n_memory = self._memory.shape[0], j
-        cdef double importance = block._importances[t], label
+        cdef double importance = row.importance, label
         cdef bint explained = False
         cdef float *place
         # A strange label of a strange example is a rare event rather than an error.
         for j in range(d):
             explained |= fabsf(wide[N_PAST + j]) >= _STRANGE
-        label = block._shown[t] = clipped(block._labels[t], scale, explained)
+        label = row.shown = clipped(row.label, scale, explained)
         if importance <= 0.0:
             return False
         # Take the example into both ridge regressions, and solve them.
@@ -327,7 +300,7 @@ cdef class FeatureExpansion(Buffers):
         # Remember the label, and learn the scales of labels and features.
         compare(label, False, &self._past[0], &self._losses[0], LONGEST, seen)
         remember(label, &self._past[0], LONGEST, seen)
-        learn_label(block._labels[t], scale, importance, explained)
+        learn_label(row.label, scale, importance, explained)
         add_moments(example, &self._moments[0, 0], d, scale[COUNT])
         return n_memory > 0 and (seen + 1) % EVERY == 0
 
@@ -365,11 +338,16 @@ cdef object _enter(old, new):
             new[name][tuple(map(slice, array.shape))] = array
 
 
-def simple_of(expansion, examples, labels):
+def simple_of(FeatureExpansion expansion, const float[:, ::1] examples, const float[::1] labels):
     """Learn a block, and return what the simple models predict, shape (n, N_SIMPLE)."""
-    cdef object block = Block(examples, labels, np.ones(len(labels), dtype=np.float32))
-    expansion.learn(block)
-    return block.values
+    cdef double[:, ::1] found = np.empty((len(labels), N_SIMPLE))
+    cdef Row row = Row(np.zeros(examples.shape[1], np.float32))
+    row.learns, row.importance = True, 1.0
+    for t in range(found.shape[0]):
+        row.example, row.label = examples[t], labels[t]
+        expansion.expand(row)
+        found[t] = row.values
+    return np.asarray(found)
 
 
 def width(Py_ssize_t n_features):

@@ -34,11 +34,11 @@ import numpy as np
 
 from leaseboard.algorithms.array_types import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.leases import AWAKE
-from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
+from leaseboard.algorithms.online_automl.members.pool import NumberPool
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
-from leaseboard.algorithms.online_automl.safe.passes import OneExample
+from leaseboard.algorithms.online_automl.safe.predictor import Ensemble, OneExample
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, LEAST, MEAN, MOST
 from leaseboard.algorithms.reference.season_steps import LONGEST
 
@@ -108,8 +108,8 @@ class Head:
 
     Parameters
     ----------
-    gamma : float
-        What a loss is worth one example later.
+    ensemble : Ensemble
+        What it knows, and learns with it.
     schema : Schema
         Its `entity` is the column whose values are entities, if it is named.
 
@@ -123,20 +123,28 @@ class Head:
         there is a time, one of column "", which knows that alone.
     """
 
-    def __init__(self, gamma: float, schema: Schema) -> None:
-        self.gamma, self.named, self.number = gamma, schema.entity, np.zeros(1, dtype=np.int64)
+    def __init__(self, ensemble: Ensemble, schema: Schema) -> None:
+        self.ensemble, self.named = ensemble, schema.entity
+        self.number = np.zeros(1, dtype=np.int64)
         self.entities = [self._new(each, schema.origins) for each in [self.named] if each]
 
     def _new(self, column: str, origins: Any, moments: Doubles | None = None) -> entities.Entities:
         moments = np.zeros((2, len(origins))) if moments is None else moments
         number = self.number if self.named else None
-        return entities.Entities(column, origins, moments, self.gamma, number)
+        return entities.Entities(column, origins, moments, self.ensemble.gamma, number)
 
-    def learn(self, race: SafeRace, examples: Floats, labels: Floats, worths: Floats) -> None:
-        """Learn a block that the race has learned, which does not go beyond the end of a round."""
-        scale = race.ensemble.expansion.scale
-        for each in self.entities:
-            each.learn(examples, labels, worths, scale)
+    @property
+    def entities(self) -> list[entities.Entities]:
+        """Which of them the ensemble lets learn."""
+        found: list[entities.Entities] = self.ensemble.entities
+        return found
+
+    @entities.setter
+    def entities(self, found: list[entities.Entities]) -> None:
+        self.ensemble.entities = found
+
+    def look(self, race: SafeRace) -> None:
+        """Look for entities at the end of a round."""
         at, looked = race.at, race.at // FIRST_LOOK
         if self.named and at == FIRST_LOOK:
             self.entities[0].set_units(_moments(race))
@@ -199,14 +207,14 @@ def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
 
     Whether examples come `in_order` matters where they have times: if not, only these count.
     """
-    one, ensemble = OneExample(race.ensemble, row), race.ensemble
+    one, ensemble = OneExample(race, row), race.ensemble
     simple = [0, ensemble.b + MEAN_SO_FAR, ensemble.b + RIDGE]
 
     def predict(place: float, own_age: float, *, in_order: bool = True) -> Parts:
         said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
         said[STALE] = one.predict()
         said[:INITIAL] = without_past(one, race)
-        values, limits = one.block.values[0], one.block.limits[0].copy()
+        values, limits = np.asarray(one.row.values), np.array([one.row.low, one.row.high])
         pool, mass = ensemble.pool, max(float(ensemble.known.totals[MASS]), 1.0)
         scale, losses = ensemble.expansion.scale, ensemble.known.losses / mass
         said[INITIAL:STALE], lost[INITIAL:STALE] = values[simple], losses[simple]
@@ -225,7 +233,7 @@ def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
             number = each.entity(row)
             past = each.past[number]
             steps = 1.0 + _age(past, row, each.time, own_age)
-            found = each.predict(row, scale)
+            found = each.predict(one.row, ensemble.expansion)
             drift = found[entities.OWN_STEP :] - found[entities.LAST]
             found[entities.OWN_STEP :] += (steps - 1.0) * drift
             if number and past[entities.COUNT]:

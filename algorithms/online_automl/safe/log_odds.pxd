@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.buffers cimport Buffers
-from leaseboard.algorithms.online_automl.safe.expansion cimport Block
+from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 
 cpdef enum:
     # The experts: how often the class came; how often after the label before, and after the one a
@@ -19,7 +19,7 @@ cdef class LogOdds(Buffers):
     cdef public double[:, ::1] _covariance, _counts
     cdef double[::1] inputs, probabilities, shares
 
-    # Replace each prediction of a block by log odds, then learn its label.
-    cpdef take(self, Block block)
-    cdef double _predict(self, Block block, Py_ssize_t t) noexcept nogil
-    cdef void _learn(self, Block block, Py_ssize_t t) noexcept nogil
+    # Replace the prediction of a row by log odds, then learn its label.
+    cpdef void take(self, Row row) noexcept
+    cdef double _predict(self, Row row) noexcept nogil
+    cdef void _learn(self, Row row) noexcept nogil

@@ -98,32 +98,31 @@ cdef class LogOdds(Buffers):
         self._recent[slot] = 0.0 if parent is None else self._recent[<Py_ssize_t>parent]
         self._errors[slot] = 0.0
 
-    cpdef take(self, Block block):
-        """Replace each prediction of a block by log odds, then learn its label.
+    cpdef void take(self, Row row) noexcept:
+        """Replace the prediction of a row by log odds, then learn its label.
 
         An example of importance 0 teaches nothing; one of more than 1 counts for Bayes' rule as
         one of 1.
         """
-        for t in range(block.n):
-            probability = self._predict(block, t)
-            block._predictions[t] = <float>log(probability / (1.0 - probability))
-            if block.learns and block._importances[t] > 0.0:
-                self._learn(block, t)
+        probability = self._predict(row)
+        row.prediction = <float>log(probability / (1.0 - probability))
+        if row.learns and row.importance > 0.0:
+            self._learn(row)
 
-    cdef double _predict(self, Block block, Py_ssize_t t) noexcept nogil:
+    cdef double _predict(self, Row row) noexcept nogil:
         """Return the experts' average; write the stack's inputs, and what each expert gives."""
-        cdef const double *values = &block._values[t, 0]
+        cdef const double *values = &row.values[0]
         cdef const double *simple = values + self.b
         cdef double[::1] inputs = self.inputs, probabilities = self.probabilities
-        cdef double margin = 0.0, least, prediction = block._predictions[t]
+        cdef double margin = 0.0, least, prediction = row.prediction
         cdef Py_ssize_t j, season = _after(simple[SEASON])
         # What is stacked: a constant, logits, and the last label.
         inputs[0], inputs[6] = 1.0, simple[LAST]
         inputs[1] = logit(prediction)
         inputs[2] = logit(mean_of(
-            values, &block.live[0], block.live.shape[0], &self._recent[0], 1.0, &self.shares[0]
+            values, &row.live[0], row.live.shape[0], &self._recent[0], 1.0, &self.shares[0]
         ))
-        inputs[3], inputs[4] = logit(values[block.champion]), logit(simple[RIDGE])
+        inputs[3], inputs[4] = logit(values[row.champion]), logit(simple[RIDGE])
         inputs[5] = logit(simple[RIDGE_ON_PAST])
         for j in range(INPUTS):
             margin += self._weights[j] * inputs[j]
@@ -142,17 +141,17 @@ cdef class LogOdds(Buffers):
             probabilities[j] = min(max(probabilities[j], least), 1.0 - least)
         return bayes.average(probabilities, self._bayes)
 
-    cdef void _learn(self, Block block, Py_ssize_t t) noexcept nogil:
-        cdef const double *values = &block._values[t, 0]
+    cdef void _learn(self, Row row) noexcept nogil:
+        cdef const double *values = &row.values[0]
         cdef const double *simple = values + self.b
         cdef double[::1] probabilities = self.probabilities
-        cdef double label = block._labels[t], importance = block._importances[t], loss
+        cdef double label = row.label, importance = row.importance, loss
         cdef bint second = label > 0.0
         cdef Py_ssize_t k, slot, last = _after(simple[LAST]), season = _after(simple[SEASON])
         # Let the nimble mixture, the stack and the frequencies learn: all examples, and those
         # after each label and each label a season ago.
-        for k in range(block.live.shape[0]):
-            slot = block.live[k]
+        for k in range(row.live.shape[0]):
+            slot = row.live[k]
             loss = (values[slot] - label) * (values[slot] - label)
             self._recent[slot] = NIMBLE * self._recent[slot] + importance * loss
             self._errors[slot] += importance * ((values[slot] > 0.0) != second)

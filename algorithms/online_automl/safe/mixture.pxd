@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.buffers cimport Buffers
-from leaseboard.algorithms.online_automl.safe.expansion cimport Block
+from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 
 cpdef enum:  # the fields of `Mixture.totals`
     MASS, COUNT, FIRST, LOST, SHARE_OF_BOUND, N_TOTALS
@@ -16,22 +16,20 @@ cdef class Mixture(Buffers):
     cdef public unsigned char[::1] _untrained
     cdef readonly double gamma
     cdef Py_ssize_t b, n_slots
-    # The baselines; what is mixed in a block, those of it that have weight; and scratch.
+    # The baselines; what is mixed, those of it that have weight; and scratch.
     cdef Py_ssize_t n_mixed, n_weighed
     cdef int64_t[::1] baselines, mixed, weighed
     cdef double[::1] experts, shares
     cdef double exact
 
-    # Begin a block: `live` are the slots of models, after which come those from b on.
-    cdef void begin(self, const int64_t[::1] live) noexcept nogil
-    # Predict by a row of what all slots predict, within the range of labels.
-    cdef float predict(self, const double *row) noexcept nogil
-    # Learn example t of a block, the row that was predicted last, of an importance above 0.
-    cdef void learn(
-        self, const double *row, Py_ssize_t champion, Block block, Py_ssize_t t
-    ) noexcept nogil
-    # Do all three with a block whose models have predicted their `outputs`.
-    cpdef mix(self, Block block)
+    # Mix what the slots `live` of models predict from now on, and those from b on.
+    cpdef void begin(self, const int64_t[::1] live) noexcept
+    # Predict by what all slots predict, within the range of labels.
+    cdef float predict(self, const double *values) noexcept nogil
+    # Learn the label of these values, which were predicted last, of an importance above 0.
+    cdef void learn(self, const double *values, Py_ssize_t champion, Row row) noexcept nogil
+    # Do both with a row whose models have predicted their `outputs`.
+    cpdef void mix(self, Row row) noexcept
 
 
 # Return the average of slots by their posterior weights, which are written into `shares`.

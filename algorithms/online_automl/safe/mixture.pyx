@@ -88,7 +88,7 @@ cdef class Mixture(Buffers):
         self.put(aggregated=join(self.aggregated))
         self._scores[<Py_ssize_t>slot] = self._totals[LOST] + self._totals[FIRST]
 
-    cdef void begin(self, const int64_t[::1] live) noexcept nogil:
+    cpdef void begin(self, const int64_t[::1] live) noexcept:
         cdef Py_ssize_t n_live = live.shape[0], k, slot
         # A model that has learned nothing has no weight on its first example.
         self.n_mixed, self.n_weighed = n_live + self.n_slots - self.b, 0
@@ -98,28 +98,25 @@ cdef class Mixture(Buffers):
                 self.weighed[self.n_weighed] = slot
                 self.n_weighed += 1
 
-    cdef float predict(self, const double *row) noexcept nogil:
+    cdef float predict(self, const double *values) noexcept nogil:
         cdef Py_ssize_t k
         # The posterior mean is the first expert, the baselines are the others.
         cdef double eta = _learning_rate(
             &self.weighed[0], self.n_weighed, &self._losses[0], self._totals[MASS]
         )
         self.experts[0] = mean_of(
-            row, &self.weighed[0], self.n_weighed, &self._losses[0], eta, &self.shares[0]
+            values, &self.weighed[0], self.n_weighed, &self._losses[0], eta, &self.shares[0]
         )
         for k in range(self.baselines.shape[0]):
-            self.experts[1 + k] = row[self.baselines[k]]
+            self.experts[1 + k] = values[self.baselines[k]]
         self.exact = aggregate(self.experts, self._aggregated)
         return <float>self.exact
 
-    cdef void learn(
-        self, const double *row, Py_ssize_t champion, Block block, Py_ssize_t t
-    ) noexcept nogil:
+    cdef void learn(self, const double *values, Py_ssize_t champion, Row row) noexcept nogil:
         cdef double *totals = &self._totals[0]
         cdef double *sums
         cdef double gamma = self.gamma, standard, loss, difference, lost, best = INFINITY, allowed
-        cdef double label = block._labels[t], importance = block._importances[t]
-        cdef double shown = block._shown[t], low = block._limits[t, 0], high = block._limits[t, 1]
+        cdef double label = row.label, importance = row.importance, shown = row.shown
         cdef Py_ssize_t k, slot
         # Before the first label all predict 0: what that loses shows nothing but where 0 is.
         cdef bint first = totals[COUNT] == 0.0
@@ -132,27 +129,27 @@ cdef class Mixture(Buffers):
             for k in range(self.n_slots):
                 self.weighed[k], self._untrained[k] = self.mixed[k], False
         # Take the losses, and their differences from the champion's.
-        standard = importance * _square(row[champion] - shown)
+        standard = importance * _square(values[champion] - shown)
         for k in range(self.n_mixed):
             slot = self.mixed[k]
-            loss = importance * _square(row[slot] - shown)
+            loss = importance * _square(values[slot] - shown)
             self._losses[slot] = gamma * self._losses[slot] + loss
             difference, sums = standard - loss, &self._sums[slot, 0]
             sums[ADVANTAGE] += difference
             sums[SQUARES] += difference * difference
             sums[LOSS] += loss
             sums[LOSS_SQUARES] += loss * loss
-            self._scores[slot] += importance * _square(row[slot] - label)
+            self._scores[slot] += importance * _square(values[slot] - label)
         if first:
             totals[FIRST] = importance * label * label
             return
         # Weigh the experts; the first three labels are shown even beyond the range.
         weigh(
-            self.experts, label, min(max(shown, low), high), high - low, self._aggregated,
-            importance,
+            self.experts, label, min(max(shown, row.low), row.high), row.high - row.low,
+            self._aggregated, importance,
         )
         # Hold what was lost against what the theorem allows.
-        lost = importance * _square(block._predictions[t] - label)
+        lost = importance * _square(row.prediction - label)
         self._aggregated[ALLOWED] += max(0.0, lost - importance * _square(self.exact - label))
         totals[LOST] += lost
         for k in range(self.baselines.shape[0]):
@@ -161,26 +158,22 @@ cdef class Mixture(Buffers):
         if allowed > 0.0:
             totals[SHARE_OF_BOUND] = max(totals[SHARE_OF_BOUND], totals[LOST] / allowed)
 
-    cpdef mix(self, Block block):
-        """Predict each example of a block by the models' outputs, and learn it."""
+    cpdef void mix(self, Row row) noexcept:
+        """Predict by the models' outputs, before the label is used; learn it if the row does."""
         cdef double center = self._place[0], spread = self._place[1], value
-        cdef double *row
-        cdef Py_ssize_t t, k, slot
-        self.begin(block.live)
-        for t in range(block.n):
-            row = &block._values[t, 0]
-            # What the models predict in the labels' own unit and range: their mean while all are
-            # equal.
-            for k in range(block.live.shape[0]):
-                slot, value = block.live[k], row[self.b + MEAN_SO_FAR]
-                if spread != 0.0:
-                    value = center + spread * block._outputs[t, slot]
-                    value = min(max(value, block._limits[t, 0]), block._limits[t, 1])
-                row[slot] = value
-            # Predict each example before its label is used.
-            block._predictions[t] = self.predict(row)
-            if block.learns and block._importances[t] > 0.0:
-                self.learn(row, block.champion, block, t)
+        cdef double *values = &row.values[0]
+        cdef Py_ssize_t k, slot
+        # What the models predict in the labels' own unit and range: their mean while all are
+        # equal.
+        for k in range(row.live.shape[0]):
+            slot, value = row.live[k], values[self.b + MEAN_SO_FAR]
+            if spread != 0.0:
+                value = center + spread * row.outputs[slot]
+                value = min(max(value, row.low), row.high)
+            values[slot] = value
+        row.prediction = self.predict(values)
+        if row.learns and row.importance > 0.0:
+            self.learn(values, row.champion, row)
 
 
 cdef inline double _square(double x) noexcept nogil:

@@ -14,18 +14,16 @@ import numpy as np
 from leaseboard.algorithms.array_types import Floats, Slots
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
+from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
-from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.expansion import NARROW, RIDGE
 from leaseboard.algorithms.online_automl.safe.later import Head, without_past
 from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.mixture import LOSS, LOSS_SQUARES, MASS, SQUARES
 from leaseboard.algorithms.online_automl.safe.naming import words_of
-from leaseboard.algorithms.online_automl.safe.passes import OneExample
+from leaseboard.algorithms.online_automl.safe.predictor import Ensemble, OneExample
 from leaseboard.algorithms.online_automl.safe.representations import represent
 from leaseboard.algorithms.online_automl.safe.windows import (
     BASE,
@@ -121,10 +119,11 @@ class SafeRace(Race):
         round_length: int,
         max_terms: float,
     ) -> None:
+        self.ensemble, self.losses = ensemble, ensemble.known.losses
         super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b)
         self.round_length = round_length
-        self.ensemble, self.losses = ensemble, ensemble.known.losses
-        self.head = Head(ensemble.gamma, schema)
+        self._one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
+        self.head = Head(ensemble, schema)
         ensemble.champion = BASE
         self.candidates = Candidates()
         self.delta, self.max_terms, self.sizes = delta, max_terms, list[float]()
@@ -132,8 +131,16 @@ class SafeRace(Race):
         self.terms, self.fresh_at, self.lease_of, self.starts, self._reported_at = (
             [0] * b for _ in range(5)
         )
-        self._one: tuple[Floats, OneExample] | None = None
         self._measure()
+
+    @property
+    def at(self) -> int:
+        """Examples learned."""
+        return int(self.ensemble.at)
+
+    @at.setter
+    def at(self, at: int) -> None:
+        self.ensemble.at = at
 
     def share(self, shares: int) -> None:
         """See `Race.share`."""
@@ -155,58 +162,31 @@ class SafeRace(Race):
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self._consult_oracle()
         yield from self._fill()
-        self.ensemble.live = self.live
+        self.ensemble.follow(self.live)
 
     def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return the mixture's prediction, for classes log odds; see `Race.predict`."""
-        if self._one is None or self._one[0] is not example:  # the next one is in the same row
-            self._one = example, OneExample(self.ensemble, example)
-        one = self._one[1]
-        return without_past(one, self) if later else one.predict()
+        prediction: float = self._one.predict_one(example)
+        return without_past(self._one, self) if later else prediction
 
     def late_margins(self, example: Floats) -> tuple[float, float, float]:
         """Return what it predicts of a class without past labels, by ridge alone, by the last.
 
         For classes: log odds, by the last labels that are known as if they came just before.
         """
-        later, (_, one) = self.predict(example, later=True), self._one  # type: ignore[misc]
-        ridge = logit(one.block.values[0, self.b + RIDGE])
-        return later, ridge, one.predict()
+        stale = self.predict(example)
+        ridge = logit(self._one.row.values[self.b + RIDGE])
+        return without_past(self._one, self), ridge, stale
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn until the round ends; importances weigh what is learned, and all losses."""
-        n = self.ensemble.until(labels[: self.round_length - self.at % self.round_length], self.at)
-        block = examples[:n], labels[:n], importances[:n]
-        self.ensemble.learn(*block, predictions[:n])
-        self.at += n
-        self.ensemble.move(self.at)
-        self.head.learn(self, *block)
-        return n
+        return int(self._one.learn_many(examples, labels, importances, predictions))
 
-    def single_calls(self, row: Floats) -> SingleCalls:
+    def single_calls(self, row: Floats) -> OneExample:
         """See `Race.single_calls`."""
-        one, round_length, steady_until = OneExample(self.ensemble, row), self.round_length, 0
-        block = row[None], *np.zeros((2, 1), dtype=np.float32)
-
-        def learn(label: float, importance: float) -> bool:
-            nonlocal steady_until
-            at = self.at
-            left = round_length - at % round_length
-            if at >= steady_until:
-                steady_until = at + min(left, self.ensemble.steady(at))
-            one.learn(label, importance)
-            self.at = at + 1
-            if self.head.entities or left == 1:
-                block[1][0], block[2][0] = label, importance
-                self.head.learn(self, *block)
-            if at + 1 < steady_until:
-                return False
-            self.ensemble.move(at + 1)
-            return left == 1
-
-        return one.predict, learn
+        return OneExample(self, row)
 
     def notes(self) -> dict[str, float]:
         """See `Ensemble.notes`, and the ``season``: how many labels ago."""
@@ -224,6 +204,7 @@ class SafeRace(Race):
         """Test Better, else Worse and the leases; then fill free slots."""
         if not self.is_due():
             return
+        self.head.look(self)
         if self._passes_log_point():
             yield from self._report(self.live.tolist())
         if sum(self.terms) > self.max_terms:  # there were fewer columns when they came
@@ -240,7 +221,7 @@ class SafeRace(Race):
                 yield from self._eliminate_worse(worse)
                 yield from self._end_leases(ended)
         yield from self._fill()
-        self.ensemble.live = self.live
+        self.ensemble.follow(self.live)
 
     def _eliminate_worse(self, slots: list[int]) -> Iterator[Event]:
         """Let what is proved worse than the champion leave for good, while others wait."""
@@ -390,11 +371,11 @@ class SafeRace(Race):
         self.schema = schema
         self._measure()
         self.ensemble.grow(schema.n_features)
-        self._one = None
+        self._one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
         self.head.grow(schema.origins)
         if widened:
             self._make_whole()
-        self.ensemble.live = self.live  # slots are filled at the end of the round
+        self.ensemble.follow(self.live)  # slots are filled at the end of the round
         return [*events, *self._consult_oracle()] if widened else events
 
     def _make_whole(self) -> None:
@@ -466,4 +447,5 @@ class SafeRace(Race):
         super().fill(state)
         self._measure()
         self.head.restore(self, state["head"])
-        self.ensemble.live, self.ensemble.champion = self.live, self.slot_of(self.champion)
+        self.ensemble.champion = self.slot_of(self.champion)
+        self.ensemble.follow(self.live)

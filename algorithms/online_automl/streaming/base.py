@@ -118,7 +118,7 @@ class OnlineModel(LaterLabels):
             if self._single is not None and (found := self._single.predict(x)) is not None:
                 return found
             self._row(x)
-            return 0.0 if self._race is None else (self._single or self._bind()).predict_row()
+            return 0.0 if self._race is None else (self._single or self._bind()).one.predict()
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
@@ -135,7 +135,7 @@ class OnlineModel(LaterLabels):
             assert race is not None
             if self._last is not None:
                 self._last.add_one(race.at, row, label, importance)
-            if (self._single or self._bind()).learn_row(label, importance):
+            if (self._single or self._bind()).one.learn(label, importance):
                 self._record(race.decide())
 
     def _row_to_learn(self, x: Example) -> Floats:
@@ -327,11 +327,11 @@ class OnlineModel(LaterLabels):
             raise UsageError("feature_importances_ are of the last examples: learn one first")
         last = self._last or race.last  # type: ignore[attr-defined]
         row = np.zeros(self._features.n_features, dtype=np.float32)
-        predict, _ = race.single_calls(row)
+        one = race.single_calls(row)
 
         def loss(example: Floats, label: float) -> float:
             row[:] = example
-            return self._loss(predict(), label)
+            return self._loss(one.predict(), label)
 
         most = max(permutation.LEAST, permutation.MOST // max(1, len(columns)))
         return permutation.importances(loss, last.after(race.at, most), columns, self.seed)

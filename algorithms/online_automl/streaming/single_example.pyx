@@ -30,13 +30,13 @@ cdef class SingleExample:
 
     Attributes
     ----------
-    predict_row, learn_row : callable
+    one : RowCalls or ClassRow
         See `leaseboard.algorithms.online_automl.race.Race.single_calls`.
     """
 
     cdef object race, decide
-    cdef readonly object predict_row, learn_row
-    cdef RowCalls calls  # the owner of these, where it is compiled
+    cdef readonly object one
+    cdef RowCalls calls  # the same, where it is compiled
     cdef RowReader reader
     cdef bint reads
     cdef float[:, ::1] rows
@@ -44,9 +44,8 @@ cdef class SingleExample:
 
     def __init__(self, race, RowReader reader, bint reads, last, decide):
         self.race, self.reader, self.reads, self.decide = race, reader, reads, decide
-        self.predict_row, self.learn_row = race.single_calls(reader.example)
-        owner = getattr(self.predict_row, "__self__", None)
-        self.calls = owner if isinstance(owner, RowCalls) else None
+        self.one = race.single_calls(reader.example)
+        self.calls = self.one if isinstance(self.one, RowCalls) else None
         if last is not None:
             self.rows, self.labels, self.weights = last.rows, last.labels, last.weights
 
@@ -54,7 +53,7 @@ cdef class SingleExample:
         """Return the prediction of an example; None if it is odd, and to be read otherwise."""
         if not self.reads or not self.reader.read(x):
             return None
-        return self.predict_row() if self.calls is None else self.calls.predict_row()
+        return self.one.predict() if self.calls is None else self.calls.predict_row()
 
     def learn(self, x, y, w):
         """Learn a number, and return True; False if anything is odd, and nothing is learned."""
@@ -74,7 +73,7 @@ cdef class SingleExample:
             memcpy(&self.rows[place, 0], self.reader.row, self.rows.shape[1] * sizeof(float))
             self.labels[place], self.weights[place] = <float>label, <float>importance
         if self.calls is None:
-            due = self.learn_row(label, importance)
+            due = self.one.learn(label, importance)
         else:
             due = self.calls.learn_row(label, importance)
         if due:

@@ -11,16 +11,16 @@ from leaseboard.algorithms.online.conformal import LEVELS, C, Intervals, allowed
 from leaseboard.algorithms.online.conformal_steps import SCORES, STEERED, TAIL, WINDOW
 
 
-def step(intervals, label, prediction=0.0, w=1.0):
-    one = (np.array([value], dtype=np.float32) for value in (label, w, prediction))
-    intervals.follow(*one)
+def step(intervals, label, prediction=0.0):
+    intervals.follow(np.float32(label), np.float32(prediction))
 
 
 def learned(labels, predictions=None, levels=LEVELS):
     intervals, labels = Intervals(levels), np.asarray(labels, dtype=np.float32)
     predictions = np.zeros(len(labels)) if predictions is None else predictions
     predictions = np.asarray(predictions, dtype=np.float32)
-    intervals.follow(labels, np.ones_like(labels), predictions)
+    for one in zip(labels, predictions, strict=True):
+        intervals.follow(*one)
     return intervals
 
 

@@ -1,15 +1,12 @@
-"""What pools predict stays near the best of today's prediction, the members and their stack."""
+"""What members and their stack add, and that it stays near the best of them."""
 
 import math
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.online_automl.members.class_pool import LEAST, ClassPool
-from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
-from leaseboard.algorithms.online_automl.members.pool import N_EXPERTS
-from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, aggregate
-from leaseboard.algorithms.online_automl.safe.mixture import MASS, learning_rate, posterior_mean
+from leaseboard.algorithms.online_automl.members.pool import N_EXPERTS, NumberPool
+from leaseboard.algorithms.online_automl.safe.aggregate import SHARES
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
@@ -17,49 +14,18 @@ from leaseboard.algorithms.online_automl.streaming import (
 from leaseboard.algorithms.plain import values_of
 
 
-def sure(n_classes, k, away=1e-9):
-    """Return probabilities that are as good as 1 for class `k`."""
-    found = np.full(n_classes, away)
-    found[k] = 1.0 - away * (n_classes - 1)
-    return found
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 7])
-@pytest.mark.parametrize("seed", range(5))
-def test_no_labels_break_the_bound_for_classes(n_classes, seed):
-    random = np.random.default_rng(seed)
-    n = 2000
-    rows = random.normal(size=(n, 2)).astype(np.float32)
-    today = random.dirichlet(np.full(n_classes, 0.3), size=n)
-    by_rows = np.clip(np.floor(2 + rows[:, 0]), 0, n_classes - 1)
-    right = random.integers(2, size=n // 200).repeat(200)  # who is right changes
-    pool = ClassPool(2, n_classes)
-    pool.came = np.ones(n_classes)
-    pool.learn(today, rows, np.where(right, today.argmax(axis=1), by_rows), np.ones(n, np.float32))
-    assert np.asarray(pool.lost)[-1] <= math.log(N_EXPERTS) + SHARES
-
-
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_nor_does_an_adversary_who_sees_the_prediction(n_classes):
+def test_no_adversary_who_sees_the_prediction_breaks_the_bound_for_classes(n_classes):
     random = np.random.default_rng(0)
-    pool, ones = ClassPool(3, n_classes), np.ones(1, np.float32)
-    for _ in range(1500):
-        row = random.normal(size=(1, 3)).astype(np.float32)
-        today = random.dirichlet(np.ones(n_classes), size=1)
-        label = float(pool.predict(today[0], row[0]).argmin())
-        pool.learn(today, row, np.array([label]), ones)
-        assert np.asarray(pool.lost)[-1] <= math.log(N_EXPERTS) + SHARES
-
-
-def test_no_probability_is_zero_or_above_one():
-    pool = ClassPool(1, 2)
-    today = np.tile(sure(2, 0, 0.0), (200, 1))
-    found = pool.learn(
-        today, np.zeros((200, 1), np.float32), np.zeros(200), np.ones(200, np.float32)
-    )
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    assert found.min() > LEAST / 4
-    assert found.max() < 1
+    model = OnlineAutoMLClassifier(b=2)
+    for t in range(1500):
+        x = dict(enumerate(random.normal(size=3).tolist()))
+        shares = model.predict_proba_one(x)
+        assert sum(shares.values()) == pytest.approx(1.0 if t else 0.0)
+        assert all(0.0 < share < 1.0 for share in shares.values()) or t < n_classes
+        model.learn_one(x, t if t < n_classes else min(shares, key=shares.__getitem__))
+    pool = model._race.pool or model._race.races[0].ensemble.pool
+    assert 0.0 <= pool.lost[-1] <= math.log(N_EXPERTS) + SHARES
 
 
 def rings(n, seed=0):
@@ -131,18 +97,3 @@ def test_the_members_are_reported(kind):
         pool.leases.end(m, pool.at)
     assert [each["weight"] for each in model.members] == [1.0, 0.0, 0.0, 0.0, 0.0]
     assert not any(each["has_lease"] for each in model.members)
-
-
-def test_the_reported_weights_are_those_that_predict():
-    """What a pool of numbers says is the average of the five by them."""
-    random = np.random.default_rng(1)
-    x = random.normal(size=(900, 2)).astype(np.float32)
-    model = OnlineAutoMLRegressor(b=4)
-    model.learn_many(x, np.sin(4.0 * x[:, 0]) + 0.1 * random.normal(size=900))
-    pool = model._race.ensemble.pool
-    known = pool.known
-    row = random.normal(size=N_EXPERTS)
-    eta = learning_rate(np.arange(N_EXPERTS), known.losses, known.totals[MASS])
-    first = posterior_mean(row, np.arange(N_EXPERTS), known.losses, eta)
-    expected = aggregate(np.array([first, *row]), known.aggregated)
-    assert pool.weighed()[0] @ row == pytest.approx(expected)

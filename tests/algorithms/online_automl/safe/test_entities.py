@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online_automl.safe.entities import OWN_LEVEL, OWN_RIDGE, Entities
-from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW, learn_label, new_scale
+from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
@@ -118,24 +116,6 @@ def test_what_is_refused_changes_nothing():
     with pytest.raises(ValueError, match="finite"):
         model.learn_one({"shop": 2, "heat": float("inf")}, 1.0)
     assert model.dump() == before
-
-
-def test_the_last_errors_of_a_regression_show_a_level_that_has_changed():
-    rng, n = np.random.default_rng(0), 440
-    shop = rng.integers(2, size=n)
-    x = np.column_stack((shop == 0, shop == 1, rng.normal(size=n))).astype(np.float32)
-    y = (5 * x[:, 2] + shop + rng.normal(size=n) + 20 * (np.arange(n) >= 400)).astype(np.float32)
-    origins = Origin("shop", "", "a"), Origin("shop", "", "b"), Origin("heat")
-    moments, scale = np.array([x.mean(0), x.var(0)], float), new_scale()
-    known = Entities("shop", origins, moments, 0.999)
-    for label in y.tolist():
-        learn_label(label, scale)
-    errors = np.abs(known.learn(x, y, np.ones(n, dtype=np.float32), scale) - y[:, None])
-
-    before, after = errors[100:400].mean(axis=0), errors[-20:].mean(axis=0)
-    assert before[OWN_LEVEL] < 1.2 * before[OWN_RIDGE]
-    assert after[OWN_RIDGE] > 10
-    assert after[OWN_LEVEL] < 3  # each has had ten days
 
 
 def test_classes_have_no_entities():

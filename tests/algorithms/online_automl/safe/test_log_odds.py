@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
-from leaseboard.algorithms.online_automl.safe.expansion import LAST, N_SIMPLE, Block
+from leaseboard.algorithms.online_automl.safe.expansion import LAST, N_SIMPLE, Row
 from leaseboard.algorithms.online_automl.safe.log_odds import (
     EXCESS,
     MIXED,
@@ -33,15 +33,16 @@ def values_of(rows):
     return values
 
 
-def reported(log_odds, values, labels, predictions, learns=True, importances=None):
+def reported(log_odds, values, labels, predictions, learns=True):
     """Log odds of the second class, progressively."""
-    labels = np.asarray(labels, np.float32)
-    weights = np.ones_like(labels) if importances is None else np.float32(importances)
-    block = Block(np.zeros((len(labels), 1), np.float32), labels, weights, B)
-    block.values[:], block.predictions[:] = values, predictions
-    block.live, block.learns = LIVE, learns
-    log_odds.take(block)
-    return block.predictions
+    row, found = Row(np.zeros(1, np.float32), B), []
+    row.live, row.champion, row.learns, row.importance = LIVE, 0, learns, 1.0
+    for of_all, label, prediction in zip(values, labels, predictions, strict=True):
+        np.asarray(row.values)[:] = of_all
+        row.label, row.prediction = label, prediction
+        log_odds.take(row)
+        found.append(row.prediction)
+    return np.array(found)
 
 
 def margin(log_odds, values, prediction):
@@ -100,16 +101,6 @@ def test_predictions_that_are_too_sure_are_calibrated():
     assert log_loss(margins[1000:], labels[1000:]).mean() < 0.34  # the entropy is .325
 
 
-def test_labels_that_follow_the_last_one_are_reported_without_any_model():
-    rng = np.random.default_rng(2)
-    labels = np.where(np.cumsum(rng.uniform(size=3000) < 0.05) % 2, 1.0, -1.0)
-    values = np.zeros((3000, B + N_SIMPLE))
-    values[1:, B + LAST] = labels[:-1]
-    margins = reported(LogOdds(B), values, labels, np.zeros(3000))
-
-    assert log_loss(margins, labels).mean() < 0.22  # .05 switches: .199
-
-
 def test_a_class_that_comes_once_in_ten_thousand_costs_what_its_frequency_does():
     """The estimate of Krichevsky and Trofimov is nowhere clipped."""
     labels = np.full(10_000, -1.0)
@@ -163,11 +154,3 @@ def test_what_was_true_is_forgotten_also_next_to_an_input_that_says_nothing(idle
 
     assert weights[0] < -0.2
     assert_sound(weights, covariance)
-
-
-def test_weights_that_were_sure_and_wrong_are_not_thrown_far():
-    weights, covariance = np.array([0.0, 1.0]), VARIANCE * np.eye(2)
-    inputs = np.array([1.0, math.log(99)])
-    for _ in range(1000):
-        step(inputs, weights @ inputs < 0, weights, covariance)
-        assert np.abs(weights).max() < 5

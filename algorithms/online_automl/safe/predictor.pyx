@@ -1,0 +1,278 @@
+"""The prediction of live models and their simple models, with all that they are weighed by.
+
+An example goes through expansion, models, mixture, members and intervals. Where it is predicted and
+then learned, what its prediction computed is not computed again. A block is one example after the
+other.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.online.conformal import Intervals
+from leaseboard.algorithms.online_automl.safe.mixture import Mixture
+
+from leaseboard.algorithms.online.conformal_steps cimport Conformal
+from leaseboard.algorithms.online.kernel cimport Pool
+from leaseboard.algorithms.online.placement cimport place, take_one
+from leaseboard.algorithms.online.row_calls cimport RowCalls
+from leaseboard.algorithms.online_automl.members.pool cimport ClassPool, MemberPool, NumberPool
+from leaseboard.algorithms.online_automl.safe.expansion cimport (
+    LAST, MEAN_SO_FAR, N_SIMPLE, NARROW, RIDGE, RIDGE_ON_PAST, SEASON, FeatureExpansion, Row,
+)
+from leaseboard.algorithms.online_automl.safe.log_odds cimport EXCESS, LogOdds
+from leaseboard.algorithms.online_automl.safe.mixture cimport SHARE_OF_BOUND, Mixture
+from leaseboard.algorithms.online_automl.safe.scale cimport MEAN, deviation
+from leaseboard.algorithms.online_automl.safe.selected cimport FARTHEST
+
+from leaseboard.algorithms.online_automl.safe.scale import STABLE_FROM
+
+BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
+"""The simple models that, with the model in slot 0, the prediction stays near the best of; of more
+than `NARROW` features the regression on selected ones too."""
+
+
+cdef class Ensemble:
+    """Predictor of the models in `b` slots and the simple models together.
+
+    Parameters
+    ----------
+    models : KernelModels
+    n_features : int
+    b : int
+        Slots for models; the initial configuration is in slot 0.
+    gamma : float
+        See `leaseboard.algorithms.online_automl.safe.mixture`.
+    classes : bool
+        The labels are -1 and 1, and what is predicted are log odds of the second class.
+    levels : sequence of float
+        Of the prediction intervals, which classes do not have.
+    seed : int
+        Of what members draw.
+
+    Attributes
+    ----------
+    at : int
+        Examples learned.
+    known : Mixture
+    pool : NumberPool or ClassPool or None
+        The nonlinear members next to all this, which races of many classes have in common.
+    champion : int
+        The champion's slot.
+    entities : list of Entities
+        They learn every example, too.
+    """
+
+    kept = "known", "expansion", "intervals", "log_odds", "pool"
+
+    cdef readonly object models, baselines
+    cdef Pool slots
+    cdef int loss
+    cdef readonly bint classes
+    cdef readonly Py_ssize_t b
+    cdef readonly double gamma
+    cdef public Py_ssize_t at, champion
+    cdef public FeatureExpansion expansion
+    cdef public Mixture known
+    cdef public LogOdds log_odds
+    cdef public MemberPool pool
+    cdef public Conformal intervals
+    cdef public list entities
+    cdef const int64_t[::1] live
+    # Whose example was looked at last, if nothing has been learned since.
+    cdef OneExample looked
+
+    def __init__(
+        self, models, Py_ssize_t n_features, Py_ssize_t b, *, double gamma, bint classes,
+        levels=(), seed=0,
+    ):
+        self.models, self.slots, self.loss = models, models.pool, models.loss
+        self.b, self.gamma, self.classes, self.entities = b, gamma, classes, []
+        self.expansion = FeatureExpansion(n_features, classes)
+        self.baselines = self._protected(n_features)
+        self.known = Mixture(b, b + N_SIMPLE, self.baselines, gamma)
+        if classes:
+            self.log_odds, self.pool = LogOdds(b), ClassPool(n_features, 2, seed)
+        else:
+            self.intervals, self.pool = Intervals(levels), NumberPool(n_features, gamma, seed)
+
+    def _protected(self, n_features):
+        more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
+        return np.array([0, *(self.b + k for k in (*BASELINES, *more))])
+
+    def share(self, n_features, shares):
+        """Share memory for examples with others, so many in all, before anything is learned."""
+        self.expansion = FeatureExpansion(n_features, self.classes, shares)
+
+    def grow(self, n_features):
+        """Go on with more features, which were 0 until now."""
+        self.expansion.grow(n_features)
+        if self.pool is not None:
+            self.pool.grow(n_features, self.pool.n_classes)
+        protected = self._protected(n_features)
+        if len(protected) > len(self.baselines):
+            self.known.join(protected[len(protected) - 1])
+        self.baselines = protected
+
+    def follow(self, live):
+        """Mix the models in these slots from now on."""
+        self.live = live
+        self.known.begin(live)
+
+    def begin(self, slot, parent, *, untrained):
+        """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`.
+
+        If it is `untrained`, it has no weight on its first example: its prediction is the mean of
+        the labels, which the losses of a trained model say nothing about.
+        """
+        self.known.untrained[slot] = untrained
+        self.known.losses[slot] = 0.0 if parent is None else self.known.losses[parent]
+        self.known.scores[slot] = 0.0
+        if self.log_odds is not None:
+            self.log_odds.begin(slot, parent)
+
+    @property
+    def achieved(self):
+        """Each model's squared loss so far, or for classes its errors."""
+        return self.known.scores if self.log_odds is None else self.log_odds.errors
+
+    def forget_look(self):
+        """Let nothing that was computed for the last prediction be used to learn its label."""
+        self.looked = None
+
+    def notes(self):
+        """Return how near the loss ever came to what the theorems allow.
+
+        ``share_of_bound`` is the largest ratio of the loss to what the best baseline's and the
+        constant allow, at most 1; for classes of squared loss. Theirs is ``nats_over_best`` too,
+        the largest excess of the log loss over that of the best naive baseline, `regret_bound` at
+        most. Of squared loss the first example, at which all predict 0, is
+        left out. For the rest see `Intervals.notes`.
+        """
+        found = {"share_of_bound": float(self.known.totals[SHARE_OF_BOUND])}
+        if len(self.expansion.memory):
+            found["selected_features"] = float((self.expansion.slots >= 0).sum())
+        if self.log_odds is not None:
+            found["nats_over_best"] = float(self.log_odds.lost[EXCESS])
+        if self.intervals is not None:
+            found |= self.intervals.notes(deviation(self.expansion._scale))
+        return found if self.pool is None else found | self.pool.notes()
+
+    cdef int take(self, Row row) except -1:
+        """Predict a row; learn it if it `learns`."""
+        cdef double center = self.known._place[0], spread = self.known._place[1], target = 0.0
+        row.live, row.champion = self.live, self.champion
+        # With the interpreter's lock to the end: another thread may use the same model.
+        self.expansion.expand(row)
+        # Models predict, and learn labels in their unit once these differ.
+        if spread != 0.0 or not row.learns:
+            place(row.wide.shape[0], &self.live[0], self.live.shape[0], self.slots)
+            if row.learns:
+                target = min(max((row.shown - center) / spread, -FARTHEST), FARTHEST)
+            take_one(
+                &row.wide[0], <float>target, row.importance, self.slots, self.loss, row.learns,
+                row.looked, &row.outputs[0],
+            )
+        self.known.mix(row)
+        if self.log_odds is not None:
+            self.log_odds.take(row)
+        if self.pool is not None:
+            self.pool.answer(row)
+        if row.learns:
+            self.count(row)
+        return 0
+
+    cdef int count(self, Row row) except -1:
+        """Let what does not predict learn a row, too, and count it."""
+        cdef Py_ssize_t at
+        if self.intervals is not None:
+            self.intervals.follow(row.label, row.prediction)
+        for each in self.entities:
+            each.learn(row, self.expansion)
+        self.at = at = self.at + 1
+        if at >= STABLE_FROM and (self.known._place[1] == 0.0 or not at & (at - 1)):
+            self.move()
+        return 0
+
+    cdef int move(self) except -1:
+        """Standardise the models' labels again, after 4, 8, 16, ... examples.
+
+        What they have learned is expressed in the new unit, so no prediction changes.
+        """
+        cdef double spread = deviation(self.expansion._scale), mean = self.expansion._scale[MEAN]
+        cdef double center = self.known._place[0], old = self.known._place[1]
+        if spread == 0.0:
+            return 0
+        if old != 0.0:
+            self.models.rescale(np.asarray(self.live), old / spread, (center - mean) / spread)
+        self.known._place[0], self.known._place[1] = mean, spread
+        return 0
+
+
+cdef class OneExample(RowCalls):
+    """Way of one example after another through a race, each written into the same row.
+
+    Parameters
+    ----------
+    race : SafeRace
+        As long as it does not `grow`.
+    example : ndarray of float32, shape (n_features,)
+
+    Attributes
+    ----------
+    row : Row
+    """
+
+    cdef readonly Row row
+    cdef readonly Ensemble ensemble
+    cdef float[::1] example, seen
+    cdef Py_ssize_t round_length
+
+    def __init__(self, race, float[::1] example):
+        self.ensemble, self.round_length, self.example = race.ensemble, race.round_length, example
+        self.row = Row(example, self.ensemble.b)
+        self.seen = np.full(len(example), np.nan, dtype=np.float32)
+
+    cdef double predict_row(self) except? -1:
+        self.take(False)
+        return self.row.prediction
+
+    cdef bint learn_row(self, double label, double importance) except -1:
+        self.row.label, self.row.importance = <float>label, <float>importance
+        self.take(True)
+        self.said = self.row.prediction
+        return self.ensemble.at % self.round_length == 0
+
+    cdef Py_ssize_t learned(self) except -1:
+        return self.ensemble.at
+
+    cdef int take(self, bint learns) except -1:
+        # Whether all that a look computes of this example is there.
+        cdef bint looked = learns and self.ensemble.looked is self
+        for j in range(self.seen.shape[0]):
+            looked = looked and self.seen[j] == self.example[j]
+            self.seen[j] = self.example[j]
+        self.ensemble.looked = None if learns else self
+        self.row.learns, self.row.looked = learns, looked
+        return self.ensemble.take(self.row)
+
+    def predict_one(self, const float[::1] example):
+        """Return the prediction for an example elsewhere."""
+        memcpy(&self.example[0], &example[0], len(example) * sizeof(float))
+        return self.predict_row()
+
+    def learn_many(
+        self, const float[:, ::1] examples, const float[::1] labels, const float[::1] importances,
+        float[::1] predictions,
+    ):
+        """Learn examples until a round ends; write progressive predictions; return how many."""
+        cdef Py_ssize_t t = 0, n = labels.shape[0]
+        cdef bint due = False
+        while t < n and not due:
+            memcpy(&self.example[0], &examples[t, 0], self.example.shape[0] * sizeof(float))
+            due = self.learn_row(labels[t], importances[t])
+            predictions[t] = self.row.prediction
+            t += 1
+        return t
