@@ -52,10 +52,10 @@ from leaseboard.flows.live_update import run_update
 from leaseboard.tasks.live.first_files import write_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.losses import LossTotal
+from leaseboard.tasks.live.model import state_of
 from leaseboard.tasks.live.record import ROLES, ModelRecord
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
 from leaseboard.tasks.live.shadow import CHAMPION
-from leaseboard.tasks.live.update import state_of
 from leaseboard.tasks.models.columns import Values
 from leaseboard.tasks.models.model import load as load_model
 from leaseboard.tasks.models.stream_model import StreamModel

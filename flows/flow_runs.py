@@ -51,7 +51,7 @@ long a run that has ended waits for that."""
 def run_name(name: str, at: datetime | None = None) -> str:
     """Return the name of a flow run: of a suite or live model, or its file, and when it is due."""
     return (
-        f"{Path(name).name.removesuffix('.yaml')} {(at or datetime.now(UTC)).astimezone():%F %R}"
+        f"{Path(name).name.removesuffix('.yaml')} {(at or datetime.now(UTC)).astimezone():%F %T}"
     )
 
 

@@ -11,14 +11,15 @@ from prefect.states import Completed
 from pydantic import Field
 
 from leaseboard.flows import prefect_events as events
+from leaseboard.flows.console import say
 from leaseboard.flows.flow_runs import as_deployed, check_kept, named_after
-from leaseboard.flows.live_update import UpdateBody, UpdateResult, locked_update
-from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, emit
+from leaseboard.flows.live_update import UpdateBody, locked_update
+from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, current_run, emit
 from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor, in_one_run
-from leaseboard.tasks.live.record import ROLLED_BACK
+from leaseboard.tasks.live.model import home_of
 from leaseboard.tasks.live.settings import read_settings
-from leaseboard.tasks.live.shadow import CHAMPION
-from leaseboard.tasks.live.update import home_of
+from leaseboard.tasks.live.shadow import CHAMPION, ROLLED_BACK
+from leaseboard.tasks.live.update import Conduct, UpdateResult
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.environment import prepare_environment
@@ -68,22 +69,30 @@ def update_live_model(
     return as_deployed(lambda: _scheduled(Path(file), Path(out) if out else None))
 
 
-def in_flow(name: str, file: Path | None, url: str, body: UpdateBody, uri: str) -> UpdateResult:
+def in_flow(name: str, url: str, body: UpdateBody, uri: str) -> UpdateResult:
     """Run the steps of `body` as tasks of one flow run on the server at `url`."""
-    return in_one_run("live-update", name, url, _work(name, body, file, uri))
+    return in_one_run("live-update", name, url, _work(name, body, uri))
 
 
-def _work(name: str, body: UpdateBody, file: Path | None, uri: str) -> FlowWork[UpdateResult]:
-    """Return an update within a flow run, whose state is the record."""
+def _work(name: str, body: UpdateBody, uri: str) -> FlowWork[UpdateResult]:
+    """Return an update within a flow run, whose state is the record.
+
+    One that rejected a file or left an incident open ends in a state of another name.
+    """
 
     def ended(result: UpdateResult) -> State[Any]:
-        summary = result.summary(file)
+        summary = result.summary()
         about = {"what": summary, "open_incidents": result.open_incidents}
         links = {"mlflow": model_link(uri, name)}
         emit(RUN_ENDED, MODEL, name, {**about, **result.counts, "links": links})
-        return Completed(message=summary)
+        wrong = "Incident" if result.incidents or result.rejected else "Completed"
+        return Completed(name=wrong, message=summary)
 
-    return FlowWork(PrefectExecutor(), lambda executor: body(executor.make), ended)
+    return FlowWork(
+        PrefectExecutor(),
+        lambda executor: body(Conduct(say, executor.make, current_run())),
+        ended,
+    )
 
 
 def _scheduled(file: Path, out: Path | None) -> State[Any]:
@@ -94,7 +103,7 @@ def _scheduled(file: Path, out: Path | None) -> State[Any]:
     ended: list[State[Any]] = []
 
     def carry_out(body: UpdateBody) -> UpdateResult:
-        here = _work(settings.name, body, file, paths.tracking_uri())
+        here = _work(settings.name, body, paths.tracking_uri())
         ended.append(here.perform())
         return here.outcome()
 

@@ -35,7 +35,7 @@ MODULES = {
         10, [f"tests/algorithms/policies/test_{each}.py" for each in ("policy", "bandits")],
     ),
     "algorithms/policies/posterior.py": (12, ["tests/algorithms/policies/test_posterior.py"]),
-    "tasks/live/cycle.py": (
+    "tasks/live/update.py": (
         6, ["tests/tasks/live/test_update.py", "tests/tasks/live/test_cycle.py"],
     ),
 }  # fmt: skip

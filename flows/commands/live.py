@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from leaseboard.tasks.live.model import LiveModel
     from leaseboard.tasks.live.settings import LiveSettings
-    from leaseboard.tasks.live.update import LiveModel
 
 
 app = typer.Typer(
@@ -117,7 +117,7 @@ def update(
             file=file, local=local, tracking_uri=paths.tracking_uri(tracking_uri),
         )  # fmt: skip
     if result.open_incidents:
-        say(result.still_open(file))
+        say(result.still_open())
         return 1
     if not result.batches:
         say("nothing new came")
@@ -133,9 +133,9 @@ def status(file: Path, run_dir: RunDir = None) -> None:
 
     Example: leaseboard live status sales.yaml
     """
+    from leaseboard.tasks.live.model import state_of
     from leaseboard.tasks.live.page import status as status_of
     from leaseboard.tasks.live.record import ModelRecord
-    from leaseboard.tasks.live.update import state_of
 
     settings, home, now = _opened(_located(file), run_dir, None)
     say(status_of(ModelRecord(settings, state_of(settings, home), now)))
@@ -162,8 +162,8 @@ def _opened(
     file: Path, run_dir: Path | None, at: str | None
 ) -> tuple[LiveSettings, Path, datetime]:
     """Return the settings of a live model, its folder, and the time of now."""
+    from leaseboard.tasks.live.model import home_of
     from leaseboard.tasks.live.settings import read_settings
-    from leaseboard.tasks.live.update import home_of
 
     now = _time(at)
     if not file.exists():
@@ -210,7 +210,7 @@ def serve(
     """
     import uvicorn
 
-    from leaseboard.tasks.live.update import state_of
+    from leaseboard.tasks.live.model import state_of
     from leaseboard.tasks.serve.app import TOKEN, Server, application, check_place
     from leaseboard.tasks.serve.champion import Follower
 
@@ -344,12 +344,12 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
         return
 
     from leaseboard.tasks.live.promotion import begun_by_hand, roll_back
-    from leaseboard.tasks.live.record import ROLLED_BACK
+    from leaseboard.tasks.live.shadow import ROLLED_BACK
 
     live, now = live_of(file, run_dir), datetime.now(UTC)
     with live.state.update_lock():
         what = begun_by_hand(live.state, ROLLED_BACK)
-        what = what or roll_back(live.state, now.isoformat(timespec="seconds"))
+        what = what or roll_back(live, now.isoformat(timespec="seconds"))
         _finish(live, uri, now, run_dir, f"is champion: {what}")
 
 
@@ -358,12 +358,12 @@ def _promote_live(uri: str, file: Path, run_dir: Path | None, force: bool) -> in
     from leaseboard.tasks.live.shadow import CHAMPION
 
     live, now = live_of(file, run_dir), datetime.now(UTC)
-    alpha, at = live.settings.compare.alpha, now.isoformat(timespec="seconds")
+    at = now.isoformat(timespec="seconds")
     with live.state.update_lock():
         evidence = begun_by_hand(live.state, CHAMPION)
         done = bool(evidence)
         if not done:
-            done, evidence = promote_by_hand(live.state, alpha, at, anyway=force)
+            done, evidence = promote_by_hand(live, at, anyway=force)
         if done:
             _finish(live, uri, now, run_dir, f"is champion now: {evidence}")
     if not done:
@@ -375,10 +375,10 @@ def _promote_live(uri: str, file: Path, run_dir: Path | None, force: bool) -> in
 def _finish(live: LiveModel, uri: str, now: datetime, run_dir: Path | None, what: str) -> None:
     """Publish and report what a person has just done to a live model; then it is finished."""
     from leaseboard.flows.live_update import announce_news
+    from leaseboard.tasks.live.model import home_of
     from leaseboard.tasks.live.page import build
     from leaseboard.tasks.live.publication import publish
     from leaseboard.tasks.live.record import ModelRecord
-    from leaseboard.tasks.live.update import home_of
     from leaseboard.tasks.store.live_tables import Changes
 
     name, at = live.settings.name, now.isoformat(timespec="seconds")
@@ -403,7 +403,7 @@ def _announce_winner(uri: str, name: str, event: str, version: str, why: str, ch
 
 def live_of(file: Path, run_dir: Path | None) -> LiveModel:
     """Return the live model of a file."""
-    from leaseboard.tasks.live.update import LiveModel, state_of
+    from leaseboard.tasks.live.model import LiveModel, state_of
 
     settings, home, _ = _opened(file, run_dir, None)
     return LiveModel.read(settings, state_of(settings, home), file)

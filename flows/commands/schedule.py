@@ -54,8 +54,8 @@ def schedule(
 def _check_live(file: Path) -> None:
     """Raise UsageError for a live model that could not be updated."""
     from leaseboard.tasks.live.contract import read_contract
+    from leaseboard.tasks.live.model import recipe_of
     from leaseboard.tasks.live.settings import read_settings
-    from leaseboard.tasks.live.update import recipe_of
 
     settings = read_settings(file)
     recipe_of(settings, read_contract(settings.contract, settings.data))

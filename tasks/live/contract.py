@@ -38,7 +38,7 @@ _ROWS_HEADER = """\
 
 # What a batch is expected to be like. Otherwise it is reported, and ingested.
 #
-#   time         its rows are in the order of this column
+#   time         the column with the time of a row
 #   zone         of dates without an offset, and of days: UTC, or such as Europe/Berlin
 #   fresh        its newest time is at most so old
 #   least, most  its rows
@@ -194,27 +194,9 @@ def check_uses(contract: Contract, data: DataSettings, place: str = "") -> None:
         )
 
 
-class _OneLine(yaml.SafeDumper):
-    """Dumper of one line: escapes what is not printable, and writes whole reals as integers."""
-
-    def represent_str(self, data: str) -> yaml.ScalarNode:
-        style = None if data.isprintable() else '"'
-        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
-
-    def represent_float(self, data: float) -> yaml.ScalarNode:
-        if data.is_integer() and abs(data) < 2**53:
-            return self.represent_int(int(data))
-        return super().represent_float(data)
-
-
-_OneLine.add_representer(str, _OneLine.represent_str)
-_OneLine.add_representer(float, _OneLine.represent_float)
-
-
 def _flow(value: Any) -> str:
     """Return a value as YAML on one line."""
-    dumped = yaml.dump(
-        value, Dumper=_OneLine, default_flow_style=True, allow_unicode=True, sort_keys=False,
-        width=10**9,
-    )  # fmt: skip
-    return dumped.removesuffix("\n").removesuffix("\n...")
+    form: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": 10**9}
+    plain: str = yaml.safe_dump(value, allow_unicode=True, **form).removesuffix("\n...\n").strip()
+    quoted: str = yaml.safe_dump(value, default_style='"', **form).strip()
+    return quoted if "\n" in plain else plain  # a name may hold any sign

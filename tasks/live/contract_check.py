@@ -72,13 +72,9 @@ def fault_of(rule: ColumnRule) -> Fault:
     return _kind_fault(_is_word, what, missing)
 
 
-def _range_of(rule: ColumnRule) -> tuple[float, float]:
-    low = -LARGEST if rule.low is None else rule.low
-    return low, LARGEST if rule.high is None else rule.high
-
-
 def _number_fault(rule: ColumnRule, missing: str | None) -> Fault:
-    low, high = _range_of(rule)
+    low = -LARGEST if rule.low is None else rule.low
+    high = LARGEST if rule.high is None else rule.high
     whole = rule.kind == "integer"
 
     def fault(value: Any) -> str | None:
@@ -211,9 +207,8 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> CheckedB
     if not expected.least <= len(frame) <= most:
         text = f"{len(frame)} rows: {expected.least} to {most:g} are expected"
         remarks.insert(0, Remark("number of rows", text))
-    if (time := expected.time) in dates:
-        late = moments_of(plain[time], rows[time], zone, late=True)
-        remarks += _remarks_on_times(contract, moments[time].dropna(), late.dropna(), now)
+    if expected.time in dates:
+        remarks += _remarks_on_times(contract, moments[expected.time].dropna(), now)
     return CheckedBatch(rows, (), tuple(remarks), quarantined, moments)
 
 
@@ -309,26 +304,8 @@ def _renamed(name: str, rule: ColumnRule, new: pd.DataFrame) -> str | None:
 
 def _faults(column: pd.Series, rule: ColumnRule) -> dict[int, str]:
     """Return how values break the rule, by position."""
-    fault = fault_of(rule)
-    doubtful = np.flatnonzero(~_plainly_right(column, rule))
-    values = column.iloc[doubtful].tolist()
-    found = zip(doubtful.tolist(), map(fault, values), strict=True)
+    found = enumerate(map(fault_of(rule), column.tolist()))
     return {position: reason for position, reason in found if reason is not None}
-
-
-def _plainly_right(column: pd.Series, rule: ColumnRule) -> NDArray[np.bool_]:
-    """Return where values are right at sight; the others are checked one by one."""
-    dtype = column.dtype
-    if rule.kind in NUMBERS and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-        numbers = column.to_numpy(np.float64)
-        low, high = _range_of(rule)
-        right = (numbers >= low) & (numbers <= high)
-        return right & (np.trunc(numbers) == numbers) if rule.kind == "integer" else right
-    if (rule.kind == "date" and columns.is_date(column)) or (
-        rule.kind == "flag" and dtype == np.bool_
-    ):
-        return column.notna().to_numpy()
-    return np.zeros(len(column), bool)
 
 
 def _break_of(
@@ -370,34 +347,26 @@ def median_size(column: pd.Series) -> float | None:
     return float(np.median(sizes)) if len(sizes) >= FEW else None
 
 
-def _remarks_on_times(
-    contract: Contract, times: pd.Series, late: pd.Series, now: datetime
-) -> list[Remark]:
-    """Return what is odd; `late`: the times with the second of an hour that comes twice."""
-    time, found = contract.rows.time, []
-    back = int((late.to_numpy()[1:] < times.to_numpy()[:-1]).sum())
-    if back:
-        text = f"{back} rows have a {time} before that of the row above them"
-        found.append(Remark(f"order of {time}", text))
-    if len(times):
-        newest = times.max().to_pydatetime().replace(tzinfo=UTC)
-        found += filter(None, [stale(contract, newest, now)])
-        if newest > now + AHEAD:
-            text = f"the newest {time} is {newest:%Y-%m-%d %H:%M}, and it is {now:%Y-%m-%d %H:%M}"
-            found.append(Remark(f"future {time}", text))
+def _remarks_on_times(contract: Contract, times: pd.Series, now: datetime) -> list[Remark]:
+    if not len(times):
+        return []
+    time, newest = contract.rows.time, times.max().to_pydatetime().replace(tzinfo=UTC)
+    found = [remark for remark in [stale(contract, newest, now)] if remark is not None]
+    if newest > now + AHEAD:
+        text = f"the newest {time} is {newest:%Y-%m-%d %H:%M}, and it is {now:%Y-%m-%d %H:%M}"
+        found.append(Remark(f"future {time}", text))
     return found
 
 
-def moments_of(column: pd.Series, clock: pd.Series, zone: str, *, late: bool = False) -> pd.Series:
+def moments_of(column: pd.Series, clock: pd.Series, zone: str) -> pd.Series:
     """Return dates in UTC, as ``datetime64[us]``; without an offset they are of `zone`.
 
-    - `clock`: what the dates show.
-    - `late`: of an hour that the clock of `zone` shows twice, take the second.
+    - `clock`: what the dates show; of an hour that it shows twice, the first is meant.
     """
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return column.dt.tz_convert("UTC").dt.tz_localize(None).astype("datetime64[us]")
     local = clock.dt.tz_localize(
-        zone, ambiguous=np.full(len(clock), not late), nonexistent="shift_forward"
+        zone, ambiguous=np.full(len(clock), True), nonexistent="shift_forward"
     )
     moments = local.dt.tz_convert("UTC").dt.tz_localize(None)
     if pd.api.types.is_datetime64_dtype(column.dtype):

@@ -6,17 +6,22 @@ A file that arrives again brings no deleted row back: days that are deleted are 
 ids their digests.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ERASED, EXPIRED
 from leaseboard.tasks.live.settings import in_words
-from leaseboard.tasks.live.shadow import Shadow
-from leaseboard.tasks.live.update import LiveModel, ModelUpdate
 from leaseboard.tasks.machine.owners import operator
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, digest_of
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.live.update import Update
 
 _NAMES = {
     "rows": "rows",
@@ -26,7 +31,7 @@ _NAMES = {
 }
 
 
-def expire(update: ModelUpdate) -> None:
+def expire(update: Update) -> None:
     """Delete rows that are older than `retention`, if any is set."""
     retention = update.settings.retention
     if retention is None:
@@ -60,7 +65,7 @@ def erase(live: LiveModel, ids: Sequence[str], reason: str, now: datetime) -> st
         lifecycle.left_out = [each for each in lifecycle.left_out if each not in gone]
         if lifecycle.doubtful is not None:
             lifecycle.doubtful.rows = [r for r in lifecycle.doubtful.rows if r not in gone]
-        shadow = Shadow(state, live.recipe, live.contract.dates)
+        shadow = live.shadow()
         shadow.forget(ids)
         changes = Changes(at, lifecycle=lifecycle.dump(), history=[entry])
         shadow.write_to(changes)

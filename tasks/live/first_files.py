@@ -29,9 +29,9 @@ from leaseboard.tasks.live.contract import (
     check_uses,
 )
 from leaseboard.tasks.live.contract_check import fault_of, median_size, standard_columns
+from leaseboard.tasks.live.model import recipe_of
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.live.sources import pending
-from leaseboard.tasks.live.update import recipe_of
 from leaseboard.tasks.models.columns import kind_of
 from leaseboard.tasks.store.live_model import State
 

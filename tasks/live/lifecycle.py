@@ -55,13 +55,13 @@ class LifecycleState:
     made_for : Purpose, optional
         What the last update was asked for.
     file : str, optional
-        FILE.yaml, seen from the folder of the state, so that both may be moved together.
+        The path of FILE.yaml.
     last_update : datetime, optional
         When it began.
-    clock_went_back : datetime, optional
-        What a clock said that was behind the last update; it is followed if it says so again.
     newest_row : datetime, optional
         The newest time of a row that is not ahead of the clock, in UTC without an offset.
+    files_read : tuple, optional
+        The source, and when the last update began to read it, in seconds since 1970.
     new_categories : dict of str to list of str
         By column the last categories that came and that the contract does not name.
     rejected_batches : dict of str to list of tuple
@@ -96,8 +96,8 @@ class LifecycleState:
     made_for: Purpose | None = None
     file: str | None = None
     last_update: datetime | None = None
-    clock_went_back: datetime | None = None
     newest_row: datetime | None = None
+    files_read: tuple[str, float] | None = None
     new_categories: dict[str, list[str]] = field(default_factory=dict)
     rejected_batches: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)

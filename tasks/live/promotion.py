@@ -8,37 +8,14 @@ that labels came.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.sequential_test import SequentialTest, Side
+from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.record import ROLLED_BACK
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
-from leaseboard.tasks.live.update import ModelUpdate
+from leaseboard.tasks.live.model import LiveModel
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, ROLLED_BACK, Shadow
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, ModelCandidate, in_role
-
-BRIER = 2.0
-"""The largest difference of two Brier scores."""
-
-
-def sequential_test(update: ModelUpdate, role: str) -> SequentialTest:
-    """Return the champion's test against who has `role`; a new one if it has not begun.
-
-    Against the one before, its evidence may begin at any row: a good reign may end badly.
-    """
-    bound = None if update.recipe.task == "regression" else BRIER
-    return update.lifecycle.tests.get(role) or SequentialTest(
-        bound=bound, restarts=role == PREVIOUS
-    )
-
-
-def evidence_of(test: SequentialTest, role: str, side: Side = "challenger") -> str:
-    """Return the evidence of the champion's test against who has `role` for a side."""
-    better = role if side == "challenger" else "champion"
-    return f"the {better} is better: evidence {test.e_value(side):.3g} after {test.rows} labels"
+from leaseboard.tasks.store.live_tables import Changes, in_role
 
 
 def evidence_so_far(test: SequentialTest | None, alpha: float) -> str:
@@ -53,9 +30,7 @@ def evidence_so_far(test: SequentialTest | None, alpha: float) -> str:
     )
 
 
-def promote_by_hand(
-    state: State, alpha: float, at: str, *, anyway: bool = False
-) -> tuple[bool, str]:
+def promote_by_hand(live: LiveModel, at: str, *, anyway: bool = False) -> tuple[bool, str]:
     """Make the challenger champion if the evidence suffices, or `anyway`.
 
     Returns whether it was done, and the evidence in one line. Only the state is changed. The
@@ -64,45 +39,41 @@ def promote_by_hand(
 
     Raises UsageError without a challenger.
     """
-    champion, challenger, before = _in_roles(state)
+    shadow, alpha = live.shadow(), live.settings.compare.alpha
+    champion, challenger = map(shadow.in_role, (CHAMPION, CHALLENGER))
     if champion is None or challenger is None:
         raise UsageError(
-            f"the live model {state.name!r} has no challenger: an update makes one, when"
+            f"the live model {live.settings.name!r} has no challenger: an update makes one, when"
             " `retrain:` of its file says so"
         )
-    test = LifecycleState.read(state.lifecycle()).tests.get(CHALLENGER)
+    test = LifecycleState.read(live.state.lifecycle()).tests.get(CHALLENGER)
     evidence = evidence_so_far(test, alpha)
     suffices = test is not None and test.decision(alpha) == "challenger"
     if not suffices and not anyway:
         return False, evidence
     how = "by hand" if suffices else "by hand in spite of the evidence"
-    what = f"{challenger.number} is champion now, {how}: {evidence}"
-    changes = _succession(champion, challenger, at, what, (CHAMPION, evidence))
-    if before is not None:
-        changes.candidates.insert(0, replace(before, role=RETIRED, model=None))
-        retired = HistoryEntry(at, RETIRED, str(before.number), "two champions ago")
-        changes.history.insert(0, retired)
-    state.commit(changes)
+    shadow.promote(at, f"{challenger.number} is champion now, {how}: {evidence}")
+    _write(live.state, shadow, at, (CHAMPION, challenger.number, evidence))
     return True, evidence
 
 
-def roll_back(state: State, at: str) -> str:
+def roll_back(live: LiveModel, at: str) -> str:
     """Make the previous champion champion again, and the champion previous; return one line.
 
     As with `promote_by_hand`, the caller holds the update lock and publishes.
 
     Raises UsageError without a previous champion.
     """
-    champion, _, previous = _in_roles(state)
+    shadow = live.shadow()
+    champion, previous = map(shadow.in_role, (CHAMPION, PREVIOUS))
     if champion is None or previous is None:
         raise UsageError(
-            f"the live model {state.name!r} has no previous champion to go back to: it has one"
-            " once a challenger was promoted"
+            f"the live model {live.settings.name!r} has no previous champion to go back to: it has"
+            " one once a challenger was promoted"
         )
     what = f"candidate {previous.number} again, in place of {champion.number}: by hand"
-    changes = _succession(champion, previous, at, what, (ROLLED_BACK, what))
-    changes.history.insert(0, HistoryEntry(at, ROLLED_BACK, str(champion.number), what))
-    state.commit(changes)
+    shadow.roll_back(at, what, PREVIOUS)
+    _write(live.state, shadow, at, (ROLLED_BACK, previous.number, what))
     return what
 
 
@@ -113,22 +84,8 @@ def begun_by_hand(state: State, kind: str) -> str:
     return what if champion and (begun, number) == (kind, champion.number) else ""
 
 
-def _in_roles(state: State) -> list[ModelCandidate | None]:
-    candidates = state.candidates()
-    return [in_role(candidates, role) for role in (CHAMPION, CHALLENGER, PREVIOUS)]
-
-
-def _succession(
-    champion: ModelCandidate, successor: ModelCandidate, at: str, what: str, said: tuple[str, str]
-) -> Changes:
-    """Return the two in their new roles; all tests begin again.
-
-    - `said`: the kind of the change, and what the command says of it, see `begun_by_hand`.
-    """
-    roles = {PREVIOUS: champion, CHAMPION: successor}
-    return Changes(
-        at,
-        candidates=[replace(candidate, role=role) for role, candidate in roles.items()],
-        lifecycle={"tests": {}, "by_hand": [said[0], successor.number, said[1]]},
-        history=[HistoryEntry(at, role, str(each.number), what) for role, each in roles.items()],
-    )
+def _write(state: State, shadow: Shadow, at: str, by_hand: tuple[str, int, str]) -> None:
+    """Write who has which role now; all tests begin again."""
+    changes = Changes(at, lifecycle={"tests": {}, "by_hand": by_hand})
+    shadow.write_to(changes)
+    state.commit(changes)

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.keys.versions import code_version
+from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
 from leaseboard.tasks.live.rows import features_of, to_json
 from leaseboard.tasks.live.snapshot import Snapshot
-from leaseboard.tasks.live.update import LiveModel
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.models.logged import CANDIDATE, KEY, LIVE, About, log
 from leaseboard.tasks.models.model import load

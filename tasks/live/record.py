@@ -12,7 +12,14 @@ from leaseboard.tasks.live.incidents import Case
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE, RETIRED
+from leaseboard.tasks.live.shadow import (
+    CHALLENGER,
+    CHAMPION,
+    PREVIOUS,
+    REFERENCE,
+    RETIRED,
+    ROLLED_BACK,
+)
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import HistoryEntry, ModelCandidate, in_role
 
@@ -20,8 +27,6 @@ ROLES = (CHAMPION, CHALLENGER, PREVIOUS)
 """Those that a candidate has in turn, and under which it is published."""
 ERASED, EXPIRED, DECIDED = "deleted by id", "deleted by age", "decided"
 """Kinds of entries of the history."""
-CREATED, ROLLED_BACK = "created", "rolled back"
-"""What happens to a candidate in addition to its becoming one of `ROLES`, or retired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ def tenures(
             place = now.pop(number)
             found[place] = replace(found[place], stop=each.at)
         role = each.kind
-        if role == CREATED:
+        if role == "created":
             has_champion = any(found[place].role == CHAMPION for place in now.values())
             role = CHALLENGER if has_champion else CHAMPION
         if role in ROLES:
@@ -59,7 +64,7 @@ def moves(
     history: Sequence[HistoryEntry], candidates: Mapping[int, ModelCandidate]
 ) -> list[HistoryEntry]:
     """Return what happened to candidates, the oldest first."""
-    kinds, numbers = {CREATED, ROLLED_BACK, RETIRED, *ROLES}, set(map(str, candidates))
+    kinds, numbers = {"created", ROLLED_BACK, RETIRED, *ROLES}, set(map(str, candidates))
     return [each for each in history if each.kind in kinds and each.subject in numbers]
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,12 +12,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError, short
 from leaseboard.algorithms.tables.dates import date_of
 from leaseboard.algorithms.tables.values import ValueKind, finite_number, flag_of, is_gap, text_of
-from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.live.contract import UNDECIDED, Contract
 from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.models.columns import Column, Values
@@ -29,7 +26,6 @@ REUSED = f"its {{id}} is that of an earlier row {OTHER_VALUES}"
 TWICE = f"its {{id}} is in the batch twice, {OTHER_VALUES}"
 RELABELLED = "its label has come before, and was another"
 UNKNOWN = "a label for a row that never came"
-_MISSING = np.float64(np.nan).view(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
-        return None if math.isnan(value) else value
+        return None if math.isnan(value) else value + 0.0  # no -0.0
     if isinstance(value, datetime | date):
         return value.isoformat()
     return value if isinstance(value, bool | int) else str(value)
@@ -107,35 +103,13 @@ def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:
                 f" for {data.id} in the contract to have such rows quarantined"
             )
         return frame[data.id].map(text_of).astype(object)
-    names = sorted(str(name) for name in frame if name != data.target)
-    cells = [_cells(frame[name]) for name in names]
-    table = np.stack(cells, axis=1) if cells else np.zeros((len(frame), 0), np.uint64)
-    begun = hashlib.blake2b("\n".join(names).encode(), digest_size=16)
-    digests = []
-    for row in np.ascontiguousarray(table):
-        hasher = begun.copy()
-        hasher.update(row.tobytes())
-        digests.append(hasher.hexdigest())
+    values = values_in(frame.drop(columns=data.target, errors="ignore"))
+    digests = [
+        hashlib.blake2b(to_json(row).encode(), digest_size=16).hexdigest() for row in values
+    ]
     found = pd.Series(digests, frame.index, dtype=object)
     again = found.groupby(found).cumcount()
     return found.where(again == 0, found + "-" + again.astype(str))
-
-
-def _cells(column: pd.Series) -> NDArray[np.uint64]:
-    """Return a column's values, each as 64 bits."""
-    missing = column.isna().to_numpy()
-    if columns.is_date(column):
-        cells = columns.as_dates(column).to_numpy().view(np.uint64)
-    elif columns.is_number(column) or pd.api.types.is_bool_dtype(column.dtype):
-        cells = (column.to_numpy(np.float64, na_value=np.nan) + 0.0).view(np.uint64)  # no -0.0
-    else:
-        codes, words = pd.factorize(column)
-        digests = [
-            hashlib.blake2b(text_of(word).encode(), digest_size=8).digest() for word in words
-        ]
-        known = [struct.unpack("<Q", digest)[0] for digest in digests]
-        cells = np.array([*known, _MISSING], np.uint64)[codes]
-    return np.where(missing, _MISSING, cells)
 
 
 @dataclass

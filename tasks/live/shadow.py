@@ -25,6 +25,8 @@ from leaseboard.tasks.store.live_tables import (
 
 CHAMPION, CHALLENGER, PREVIOUS = "champion", "challenger", "previous"
 REFERENCE, RETIRED = "reference", "retired"
+ROLLED_BACK = "rolled back"
+"""What happens to a candidate in addition to its taking a role."""
 
 AT_ONCE = 1000
 """Rows of a past day that are predicted before any of them is learned, at most."""
@@ -116,13 +118,28 @@ class Shadow:
         """Add entries to the history, which `write_to` writes with the batch."""
         self._happened += happened
 
+    def promote(self, at: str, what: str) -> None:
+        """Make the challenger champion and the champion previous; the previous one is retired."""
+        champion, challenger, previous = map(self.in_role, (CHAMPION, CHALLENGER, PREVIOUS))
+        assert champion is not None
+        assert challenger is not None
+        if previous is not None:
+            self.change_role(previous, RETIRED, at, RETIRED, "two champions ago")
+        self.change_role(champion, PREVIOUS, at, PREVIOUS, what)
+        self.change_role(challenger, CHAMPION, at, CHAMPION, what)
+
+    def roll_back(self, at: str, what: str, role: str) -> None:
+        """Make the previous champion champion again; the champion gets `role`."""
+        champion, previous = map(self.in_role, (CHAMPION, PREVIOUS))
+        assert champion is not None
+        assert previous is not None
+        self.change_role(champion, role, at, ROLLED_BACK, what)
+        if role == PREVIOUS:
+            self._happened.append(HistoryEntry(at, PREVIOUS, str(champion.number), what))
+        self.change_role(previous, CHAMPION, at, CHAMPION, what)
+
     def change_role(
-        self,
-        candidate: ModelCandidate,
-        role: str,
-        at: str,
-        kind: str,
-        what: str,
+        self, candidate: ModelCandidate, role: str, at: str, kind: str, what: str
     ) -> None:
         """Give a candidate another role: the rest is its entry in the history."""
         self.candidates[candidate.number] = replace(candidate, role=role)
@@ -133,9 +150,9 @@ class Shadow:
         """Add candidates, models and history that changed since the last call to `changes`."""
         for number in sorted(self._changed):
             candidate = self.candidates[number]
-            digest = None
-            if candidate.role != RETIRED:
-                content = self._of(number).dump()
+            digest = None if candidate.role == RETIRED else candidate.model
+            if candidate.role != RETIRED and number in self._models:
+                content = self._models[number].dump()
                 digest = digest_of(content)
                 changes.models[digest] = content
             self.candidates[number] = replace(candidate, model=digest)

@@ -1,18 +1,15 @@
 """Where rows come from: a folder of files; `leaseboard.tasks.live.queries` for a database.
 
-A file that no one has written to is not read again. It is known by its device, its number there,
-its size and the moments at which it was written to and its entry was changed. The last one is set
-by the system, also if a program that copies files sets the others. A file that was changed a
-moment ago may be changed again in the same tick of a clock, so its fingerprint is not stored yet.
+A file that was ingested, and that no one has changed for a day before the last update, is not read
+again. The moment of a change is that of the file's entry, which the system sets, also if a program
+that copies files sets the others. A file that is still being written to is ingested as far as it
+goes, if that ends with a line; the rest of it comes with the next update.
 """
 
 import glob
-import hashlib
-import math
 import os
 import re
 import stat
-import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
@@ -24,13 +21,8 @@ from leaseboard.tasks.live.settings import FOLDER, DataSettings
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.store.live_model import State
 
-MOMENT = 0.2
-"""Seconds in which a file that no one writes to stays unchanged."""
-UNCHANGED = 3.0
-"""Seconds after its last change from which on a file has a fingerprint: FAT's tick is 2."""
-_LINES = (".csv", ".tsv")
 _NOT_YET = (".", "~", "#")
-"""What the names of files begin with that a program is writing."""
+"""What the names of files begin with that a program hides, or is writing."""
 _SIGN = re.compile(r"\[([*?[])\]")
 
 
@@ -39,7 +31,8 @@ def pending(
     known: State,
     *,
     texts: Callable[[], Collection[str]] = tuple,
-    moment: float = MOMENT,
+    since: float = 0.0,
+    again: Collection[str] = (),
 ) -> Iterator[Batch]:
     """Yield the batches of a source that are not `known`, one after the other.
 
@@ -49,74 +42,88 @@ def pending(
 
     - `texts`: called before each file; the columns of a csv that are texts, also if they look like
       numbers; see `leaseboard.tasks.live.contract.Contract.texts`.
-    - `moment`: a file that is written to within so many seconds waits for the next update.
+    - `since`: in seconds since 1970; known files that were not changed since are not read, but
+      for those with a name among `again`, which were rejected.
 
     Raises UsageError if the source cannot be what was meant: a variable that is not set, a
     watermark that the query does not give.
     """
     if data.kind == FOLDER:
-        return _pending_files(data.place, known, texts, moment)
+        return _pending_files(data.place, known, texts, since, again)
     return pending_rows(data, known)
 
 
 def _pending_files(
-    pattern: str, known: State, texts: Callable[[], Collection[str]], moment: float
+    pattern: str,
+    known: State,
+    texts: Callable[[], Collection[str]],
+    since: float,
+    again: Collection[str],
 ) -> Iterator[Batch]:
     home, rest = _divided(pattern)
     for error in _unreadable(home, rest):
         is_gone = isinstance(error, FileNotFoundError | NotADirectoryError)
         fix = "no such folder: make it, or fix data.source"
-        why = fix if is_gone else f"cannot be read: {error.strerror}"
-        yield _broken(Path(error.filename), home, why)
+        yield _broken(
+            Path(error.filename), home, fix if is_gone else f"cannot be read: {error.strerror}"
+        )
     try:
-        paths = [path for path in sorted(home.glob(rest)) if not _is_hidden(path, home)]
+        paths = sorted(home.glob(rest))
     except OSError as error:
         yield _broken(home, home, f"cannot be read: {error.strerror}")
         return
-    before, stored = {path: fingerprint_of(path, math.inf) for path in paths}, known.fingerprints()
-    fresh, found, new = dict[Path, str](), set[str](), dict[str, str]()
+    fresh = dict[str, Path]()
     for path in paths:
-        fingerprint = fingerprint_of(path)
-        if fingerprint and stored.get(name_of(path)) == fingerprint:
+        if any(part.startswith(_NOT_YET) for part in path.relative_to(home).parts):
             continue
         try:
-            digest = _digest(path)
+            name = path.relative_to(home).as_posix()
+            is_known = since and name not in again and known.had_batch(name)
+            digest = _digest(path, since if is_known else 0.0)
         except DataError as error:
             yield _broken(path, home, str(error))
             continue
-        if not digest:
+        if digest and not known.knows(digest):
+            fresh.setdefault(digest, path)
+    for digest, path in counted(fresh.items(), "ingesting", "files"):
+        name = path.relative_to(home).as_posix()
+        try:
+            if path.suffix.lower() in (".csv", ".tsv") and not _ends_a_line(path):
+                said = "its last line has no end: it is still being written, or was cut off"
+                raise DataError(f"{path}: {said}; end it with a line feed if it is whole")
+            frame = files.read(str(path), texts=texts()).frame
+        except FileNotFoundError:
             continue
-        if known.knows(digest):
-            if fingerprint:
-                new[name_of(path)] = fingerprint
-        elif digest not in found:
-            found.add(digest)
-            fresh[path] = digest
-    gone = stored.keys() - {name_of(path) for path in paths}
-    if new or gone:
-        known.save_fingerprints(new, gone)
-    if fresh:
-        time.sleep(moment)
-    for path, digest in counted(fresh.items(), "ingesting", "files"):
-        batch = _read(path, path.relative_to(home).as_posix(), digest, texts())
-        if before[path] and fingerprint_of(path, math.inf) == before[path]:
-            yield batch
+        except OSError as error:
+            yield Batch(name, digest, fault=f"{path}: cannot be read: {error.strerror}")
+        except LeaseboardError as error:
+            if path.exists():
+                yield Batch(name, digest, fault=str(error))
+        else:
+            frame.columns = frame.columns.map(str)
+            yield Batch(name, digest, frame.reset_index(drop=True))
 
 
-def _read(path: Path, name: str, digest: str, texts: Collection[str]) -> Batch:
+def _digest(path: Path, since: float) -> str:
+    """Return the digest of a file; empty if it was moved away, or not changed `since`.
+
+    Raises DataError, without its name, if it cannot be read.
+    """
     try:
-        if path.suffix.lower() in _LINES and not _ends_a_line(path):
-            return Batch(name, digest, fault=(
-                f"{path}: its last line has no end: it is still being written, or was cut off;"
-                " end it with a line feed if it is whole"
-            ))  # fmt: skip
-        frame = files.read(str(path), texts=texts).frame
+        str(path).encode()
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # to open a pipe would wait for its writer
+            raise DataError("is not a file: remove it, or narrow data.source")
+        was_changed = max(found.st_ctime, found.st_mtime) >= since
+        return dataset.file_digest(path) if was_changed else ""
+    except UnicodeEncodeError:
+        raise DataError("its name is not UTF-8: rename it") from None
+    except FileNotFoundError as error:
+        if path.is_symlink():
+            raise DataError("a link that leads nowhere: fix or remove it") from error
+        return ""
     except OSError as error:
-        return Batch(name, digest, fault=f"{path}: cannot be read: {error.strerror}")
-    except LeaseboardError as error:
-        return Batch(name, digest, fault=str(error))
-    frame.columns = frame.columns.map(str)
-    return Batch(name, digest, frame.reset_index(drop=True))
+        raise DataError(f"cannot be read: {error.strerror}") from error
 
 
 def _unreadable(home: Path, rest: str) -> list[OSError]:
@@ -127,23 +134,6 @@ def _unreadable(home: Path, rest: str) -> list[OSError]:
             break
     is_home = [each for each in found if each.filename == str(home)]
     return is_home or [each for each in found if not isinstance(each, FileNotFoundError)]
-
-
-def _digest(path: Path) -> str:
-    """Return the digest of a file, empty if it was moved away; DataError if it is not a file."""
-    try:
-        str(path).encode()
-        if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
-            raise DataError("is not a file: remove it, or narrow data.source")
-        return dataset.file_digest(path)
-    except UnicodeEncodeError:
-        raise DataError("its name is not UTF-8: rename it") from None
-    except FileNotFoundError as error:
-        if path.is_symlink():
-            raise DataError("a link that leads nowhere: fix or remove it") from error
-        return ""
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}") from error
 
 
 def _broken(path: Path, home: Path, why: str) -> Batch:
@@ -164,11 +154,6 @@ def _ends_a_line(path: Path) -> bool:
         return size == 0 or file.read(1) in b"\r\n"
 
 
-def _is_hidden(path: Path, home: Path) -> bool:
-    """Return whether a program hides a file, or is writing it."""
-    return any(part.startswith(_NOT_YET) for part in path.relative_to(home).parts)
-
-
 def _divided(pattern: str) -> tuple[Path, str]:
     """Return the folder in which a pattern begins, and the rest; ``[*]`` is the sign itself."""
     parts = Path(pattern).parts
@@ -176,24 +161,3 @@ def _divided(pattern: str) -> tuple[Path, str]:
     while fixed < len(parts) - 1 and not glob.has_magic(_SIGN.sub("", parts[fixed])):
         fixed += 1
     return Path(*(_SIGN.sub(r"\1", part) for part in parts[:fixed])), "/".join(parts[fixed:])
-
-
-def name_of(path: Path) -> str:
-    """Return the name under which the fingerprint of a file is stored."""
-    return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def fingerprint_of(path: Path, now: float | None = None) -> str:
-    """Return what changes with each write to a file; empty if that is too fresh, or it is gone.
-
-    - `now`: the seconds since 1970; by default those of the clock.
-    """
-    try:
-        found = path.stat()
-    except OSError:
-        return ""
-    now = time.time() if now is None else now
-    if max(found.st_mtime, found.st_ctime) > now - UNCHANGED:
-        return ""
-    parts = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    return " ".join(map(str, parts))

@@ -1,18 +1,23 @@
 """Training: doubtful labels wait, and challengers are made when they are due."""
 
+from __future__ import annotations
+
 import itertools
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from leaseboard.tasks.live.lifecycle import DoubtfulDay
 from leaseboard.tasks.live.losses import label_of
 from leaseboard.tasks.live.shadow import CHALLENGER, RETIRED
-from leaseboard.tasks.live.update import ModelUpdate, Work
 from leaseboard.tasks.store.live_tables import HistoryEntry, ModelCandidate, StoredRow
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.live.update import Update, Work
 
 _day_of = attrgetter("day")
 
 
-def make_first_champion(update: ModelUpdate, work: Work) -> None:
+def make_first_champion(update: Update, work: Work) -> None:
     """Make the first champion, once labels suffice; it predicts the past day by day."""
     earlier = update.state.labelled_rows(update.settings.retrain.window)
     rows = [*earlier, *work.labelled]
@@ -26,7 +31,7 @@ def make_first_champion(update: ModelUpdate, work: Work) -> None:
     work.rows.new = [known[row.id] for row in work.rows.new]
 
 
-def make_challenger(update: ModelUpdate, work: Work, champion: ModelCandidate, why: str) -> None:
+def make_challenger(update: Update, work: Work, champion: ModelCandidate, why: str) -> None:
     """Make a challenger of the last rows, if these suffice; one that is there is retired."""
     shadow, lifecycle, window = update.shadow, update.lifecycle, update.settings.retrain.window
     if shadow.recipe.goes_on:  # of all that the champion knows it would be the same again
@@ -45,7 +50,7 @@ def make_challenger(update: ModelUpdate, work: Work, champion: ModelCandidate, w
     lifecycle.tests.pop(CHALLENGER, None)
 
 
-def why_due(update: ModelUpdate, work: Work) -> str:
+def why_due(update: Update, work: Work) -> str:
     """Return why a challenger is due; empty if none is."""
     wanted, lifecycle = update.settings.retrain, update.lifecycle
     lifecycle.rows_since_challenger += len(work.labelled)
@@ -59,7 +64,7 @@ def why_due(update: ModelUpdate, work: Work) -> str:
     return ""
 
 
-def rows_to_learn(update: ModelUpdate, work: Work) -> list[StoredRow]:
+def rows_to_learn(update: Update, work: Work) -> list[StoredRow]:
     """Return the rows to learn: a day's doubtful labels wait for those of the next day.
 
     If these are as doubtful, the world has changed, and both are learned, with all that follow
@@ -88,7 +93,7 @@ def rows_to_learn(update: ModelUpdate, work: Work) -> list[StoredRow]:
     return believed
 
 
-def _waited(update: ModelUpdate, work: Work, held: DoubtfulDay) -> list[StoredRow]:
+def _waited(update: Update, work: Work, held: DoubtfulDay) -> list[StoredRow]:
     """Return the rows that waited, in the order in which they came, if they are known."""
     new = {row.id: row for row in work.labelled}
     known = update.state.rows_of([each for each in held.rows if each not in new])
@@ -96,7 +101,7 @@ def _waited(update: ModelUpdate, work: Work, held: DoubtfulDay) -> list[StoredRo
     return [*there, *(new[each] for each in held.rows if each in new)]
 
 
-def _leave_out(update: ModelUpdate, rows: list[str]) -> None:
+def _leave_out(update: Update, rows: list[str]) -> None:
     """Exclude rows from all learning."""
     what = f"{len(rows)} rows are not learned: their labels were unlike those before and after"
     update.shadow.record_history([HistoryEntry(update.at, "left out", "labels", what)])

@@ -1,8 +1,11 @@
 """Validation: what is odd in batches, and what did not come, reported as incidents."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -10,7 +13,9 @@ from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.live.contract_check import CheckedBatch, Remark, stale
 from leaseboard.tasks.live.rows import OTHER_VALUES, Batch, BatchRows
 from leaseboard.tasks.live.settings import FOLDER, in_words
-from leaseboard.tasks.live.update import ModelUpdate
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.live.update import Update
 
 MOST_REMARKS = 3
 """Of a batch, that are reported each by itself."""
@@ -29,7 +34,7 @@ REJECTED = ("contract", "broken file")
 """Incidents that already say why newer rows are not there."""
 
 
-def report_batch(update: ModelUpdate, batch: Batch, held: CheckedBatch) -> None:
+def report_batch(update: Update, batch: Batch, held: CheckedBatch) -> None:
     """Report what is odd in a batch, and rows that are quarantined for breaking the contract."""
     # How old it is, is reported at the end, of the newest rows of all.
     remarks = [remark for remark in held.remarks if not remark.key.startswith("age of")]
@@ -43,7 +48,7 @@ def report_batch(update: ModelUpdate, batch: Batch, held: CheckedBatch) -> None:
         update.incident("quarantined rows", first.column, what)
 
 
-def report_remarks(update: ModelUpdate, kind: str, name: str, remarks: Sequence[Remark]) -> None:
+def report_remarks(update: Update, kind: str, name: str, remarks: Sequence[Remark]) -> None:
     """Report each by itself; many, as of a file of another kind, are one incident."""
     if len(remarks) > MOST_REMARKS:
         more = f"{name}: {remarks[0].text}; and {len(remarks) - 1} more such faults"
@@ -53,7 +58,7 @@ def report_remarks(update: ModelUpdate, kind: str, name: str, remarks: Sequence[
         update.incident(kind, remark.key, f"{name}: {remark.text}")
 
 
-def report_new_categories(update: ModelUpdate, batch: Batch, rows: pd.DataFrame) -> None:
+def report_new_categories(update: Update, batch: Batch, rows: pd.DataFrame) -> None:
     """Report the first sight of categories that neither the contract nor an earlier batch has."""
     seen = update.lifecycle.new_categories
     for name, rule in update.contract.columns.items():
@@ -71,7 +76,7 @@ def report_new_categories(update: ModelUpdate, batch: Batch, rows: pd.DataFrame)
             update.incident("data", f"categories of {name}", f"{what}: {fix}")
 
 
-def report_ids(update: ModelUpdate, batch: Batch, found: BatchRows, count: int) -> None:
+def report_ids(update: Update, batch: Batch, found: BatchRows, count: int) -> None:
     """Report rows whose identity is that of others; new rows without any show that it is over."""
     over = update.lifecycle.over
     if found.quarantined:
@@ -82,11 +87,14 @@ def report_ids(update: ModelUpdate, batch: Batch, found: BatchRows, count: int) 
             f"{batch.name}: {len(found.quarantined)} of {count} rows quarantined: {reason}{again}"
         )
         update.incident("ids", reason, what)
-    elif found.new and "ids" not in over and not update.has_found("ids"):
-        over.append("ids")
+    elif found.new and "ids" not in over:
+        last = update.lifecycle.last_update  # what a killed update has found counts, too
+        cases = [case for case in update.lifecycle.cases if last is None or case.seen > last]
+        known = [*update.found, *(case.incident for case in cases)]
+        over += [] if any(each.kind == "ids" for each in known) else ["ids"]
 
 
-def report_repeats(update: ModelUpdate, batch: Batch, found: BatchRows, count: int) -> None:
+def report_repeats(update: Update, batch: Batch, found: BatchRows, count: int) -> None:
     """Report rows that came again, unless a file has grown."""
     if found.new and update.state.had_batch(batch.name):
         return  # as one to which each day is added
@@ -101,7 +109,7 @@ def report_repeats(update: ModelUpdate, batch: Batch, found: BatchRows, count: i
         update.incident("repeated", "rows", what)
 
 
-def report_late_labels(update: ModelUpdate) -> None:
+def report_late_labels(update: Update) -> None:
     """Report labels that are later than they should be, and rows whose day is far ahead."""
     delay, waiting = update.settings.data.label_delay, update.state.waiting()
     limit = (update.now - delay - GRACE).date().isoformat()
@@ -126,7 +134,7 @@ def report_late_labels(update: ModelUpdate) -> None:
         )
 
 
-def report_stale_rows(update: ModelUpdate) -> None:
+def report_stale_rows(update: Update) -> None:
     """Report that the newest rows are older than they should be."""
     newest = update.lifecycle.newest_row
     if newest is None or any(each.kind in REJECTED for each in update.found):

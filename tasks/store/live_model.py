@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -117,11 +117,6 @@ class State:
         query = sa.select(batches.watermark).where(batches.watermark.is_not(None))
         found: str | None = self._value(query.order_by(batches.number.desc()).limit(1))
         return found
-
-    def fingerprints(self) -> dict[str, str]:
-        """Return those of files, see `leaseboard.tasks.live.sources`."""
-        found = self._all(sa.select(self._tables.files))
-        return {row["name"]: row["fingerprint"] for row in found}
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, StoredRow]:
         """Return the rows that are known of these identities."""
@@ -274,15 +269,6 @@ class State:
         with self.connected() as connection:
             live_tables.write(connection, self._tables, changes)
 
-    def save_fingerprints(self, new: Mapping[str, str], gone: Collection[str]) -> None:
-        """Write the fingerprints of files, and delete others."""
-        files = self._tables.files
-        with self.connected() as connection:
-            values = [{"name": n, "fingerprint": each} for n, each in new.items()]
-            live_tables.put(connection, files, ["name"], values)
-            for name in gone:
-                connection.execute(sa.delete(files).where(files.c.name == name))
-
     def erase(self, ids: Sequence[str]) -> dict[str, int]:
         """Delete all that is stored of rows by their ids, and know these ids by digests only.
 
@@ -326,6 +312,7 @@ class State:
 
     def begin_update(self, at: str) -> int:
         """Write that an update begins; return its number."""
+        self.fail_update(at)  # one that was killed
         updates = self._tables.updates
         made = updates.insert().values(began=at, summary="{}", outcome="failure")
         made = made.returning(updates.c.number)

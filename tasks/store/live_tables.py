@@ -55,8 +55,6 @@ class Tables:
     """What the server has predicted."""
     posted: sa.Table
     """Labels that were posted to the server, until an update joins them."""
-    files: sa.Table
-    """Fingerprints of files whose content is known: an update does not read them again."""
 
 
 def tables_of(name: str) -> Tables:
@@ -127,7 +125,6 @@ def tables_of(name: str) -> Tables:
             sa.Column("level", sa.Float), given("prediction"),
         ),
         posted=counted("posted", given("id"), given("at", MOMENT), given("label")),
-        files=table("files", key("name", DIGEST), given("fingerprint")),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import drill
 from benchmarks.drill_faults import INCIDENTS, DailyStream, Inbox
-from leaseboard.flows import live_update as flow
+from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.record import Tenure
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -29,7 +29,7 @@ def inbox(stream, tmp_path):
 
 
 def test_two_incidents_are_notified_once_and_no_row_is_lost(stream, tmp_path, monkeypatch):
-    monkeypatch.setattr(flow, "build", lambda *_: None)
+    monkeypatch.setattr(updates, "build", lambda *_: None)
     monkeypatch.setattr(StreamModel, "learn", StreamModel.learn)  # to be undone
     drill.record_learned_rows()
     reported = drill.replay(

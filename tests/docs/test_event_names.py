@@ -6,8 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-from leaseboard.tasks.serve.service import Meters
-
 ROOT = Path(__file__).parents[2]
 EVENTS = ROOT / "docs/guides/schedule.md"
 _NAME = re.compile(r"(?<![\w./:@-])leaseboard\.([a-z]+)\.([A-Za-z][a-z-]*)(\.NAME|\b)")
@@ -54,6 +52,6 @@ def test_events_of_the_code_are_on_their_page():
 
 
 def test_metrics_on_pages_are_of_the_server():
-    said = Meters().text(None).decode()
+    said = (ROOT / "tasks" / "serve" / "app.py").read_text()
     names = {each for text in pages().values() for each in _METRIC.findall(text)}
     assert {each for each in names if f"{each}" not in said} == set()

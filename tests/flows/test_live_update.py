@@ -14,8 +14,8 @@ from mlflow import MlflowClient
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows import server
 from leaseboard.flows.commands import live
-from leaseboard.flows.live_update import _page
-from leaseboard.tasks.live.update import state_of
+from leaseboard.flows.live_update import page_link
+from leaseboard.tasks.live.model import state_of
 from tests.tasks.live.world import BEGIN, World
 
 
@@ -47,7 +47,7 @@ def at(number: int) -> str:
 )
 def test_notifications_link_to_what_others_can_open(monkeypatch, named, store, link):
     monkeypatch.setenv("MLFLOW_UI_URL", named)
-    assert _page(SimpleNamespace(name="sales"), Path("/home/sales"), store) == link
+    assert page_link(SimpleNamespace(name="sales"), Path("/home/sales"), store or "") == link
 
 
 def test_from_files_to_a_first_update(call, tmp_path, world):

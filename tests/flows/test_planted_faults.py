@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.tasks.archive import merge
-from leaseboard.tasks.live import cycle, promotion
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS
+from leaseboard.tasks.live.update import Update
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.store.live_model import State
 from tests.flows.swept import update
@@ -26,7 +27,7 @@ def sent_twice(patch):
 
 def learned_twice(patch):
     """Write what models have learned before the rows that they have learned, and apart."""
-    whole, commit = State.transaction, cycle.commit
+    whole, commit = State.transaction, Update.commit
 
     @contextmanager
     def apart(state):
@@ -34,25 +35,25 @@ def learned_twice(patch):
 
     def models_first(given, work):
         patch.setattr(State, "transaction", whole)
-        cycle.conclude(given)
+        given.conclude()
         reach("live.after-batch")
         commit(given, work)
         patch.setattr(State, "transaction", apart)
 
     patch.setattr(State, "transaction", apart)
-    patch.setattr(cycle, "commit", models_first)
+    patch.setattr(Update, "commit", models_first)
 
 
 def worse_is_champion(patch):
     """Promote each challenger at its first label, on any evidence."""
 
     def promote(given, work):
-        challenger = given.shadow.in_role(promotion.CHALLENGER)
-        champion = given.shadow.in_role(promotion.CHAMPION)
-        if challenger is None or not promotion.sequential_test(given, promotion.CHALLENGER).rows:
+        challenger = given.shadow.in_role(CHALLENGER)
+        champion = given.shadow.in_role(CHAMPION)
+        if challenger is None or not given.test_of(CHALLENGER).rows:
             return
-        value = promotion.sequential_test(given, promotion.CHALLENGER).e_value("challenger")
-        previous = given.shadow.in_role(promotion.PREVIOUS)
+        value = given.test_of(CHALLENGER).e_value("challenger")
+        previous = given.shadow.in_role(PREVIOUS)
         for each, role in ((previous, "retired"), (champion, "previous")):
             if each is not None:
                 given.shadow.change_role(each, role, given.at, role, "planted")
@@ -60,7 +61,7 @@ def worse_is_champion(patch):
         given.shadow.change_role(challenger, "champion", given.at, "champion", what)
         given.lifecycle.tests = {}
 
-    patch.setattr(cycle, "promote", promote)
+    patch.setattr(Update, "promote", promote)
 
 
 def answered_before_it_is_logged(patch):

@@ -11,7 +11,6 @@ from collections import Counter
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import strategies as st
@@ -20,12 +19,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from benchmarks.drill import learned_rows, miscounted, record_learned_rows
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows import live_update as flow
-from leaseboard.tasks.live import notification, sources
+from leaseboard.tasks.live import notification
+from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.erasure import erase
+from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.promotion import promote_by_hand, roll_back
 from leaseboard.tasks.live.rows import features_of
 from leaseboard.tasks.live.snapshot import Snapshot
-from leaseboard.tasks.live.update import LiveModel
 from leaseboard.tasks.machine.failpoints import POINTS, VARIABLE
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -59,10 +59,8 @@ class LiveModelMachine(RuleBasedStateMachine):
         record_learned_rows()
         self.sent, self.kills = self.folder / "sent", 0
         self.sent.touch()
-        self.patch.setattr(flow, "build", lambda *_: None)
+        self.patch.setattr(updates, "build", lambda *_: None)
         self.patch.setattr(notification, "_post", self.post)
-        clock = SimpleNamespace(time=sources.time.time, sleep=lambda _: None)
-        self.patch.setattr(sources, "time", clock)
         self.world = World(self.folder / "home", KEEP, rows=8, first=40)
         self.day, self.now = 0, BEGIN + timedelta(days=1, hours=4)
         self.delivered = set(self.world.day(0, 40)["order"])
@@ -197,15 +195,12 @@ class LiveModelMachine(RuleBasedStateMachine):
     @rule(force=st.booleans())
     def promote(self, force):
         with suppress(UsageError), self.world.state.update_lock():  # without a challenger
-            promote_by_hand(
-                self.world.state, self.world.settings.compare.alpha, self.now.isoformat(),
-                anyway=force,
-            )  # fmt: skip
+            promote_by_hand(self.live, self.now.isoformat(), anyway=force)
 
     @rule()
     def roll_back(self):
         with suppress(UsageError), self.world.state.update_lock():  # without a previous champion
-            roll_back(self.world.state, self.now.isoformat())
+            roll_back(self.live, self.now.isoformat())
 
     @rule(data=st.data())
     def forget(self, data):

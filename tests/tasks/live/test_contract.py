@@ -51,7 +51,7 @@ def test_a_rule_is_one_line():
 
     text = contract.to_yaml()
 
-    assert "  price: {kind: number, low: -5, high: 20.5}\n" in text
+    assert "  price: {kind: number, low: -5.0, high: 20.5}\n" in text
     assert "rows: {time: day, fresh: 36h, most: 9}\n" in text
 
 

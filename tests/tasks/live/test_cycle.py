@@ -10,7 +10,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows import live_update as flow
-from leaseboard.tasks.live import cycle
+from leaseboard.tasks.live import monitoring
 from leaseboard.tasks.live.first_files import write_contract
 from tests.repeated import REPEATED, assert_flat
 from tests.tasks.live.world import BEGIN, KEEP, World, models, opened
@@ -91,15 +91,6 @@ def test_labels_that_do_not_come_are_reported_once(world):
     assert len(reported) == 1
 
 
-def test_a_clock_that_goes_back_is_reported_and_not_followed(world):
-    world.live(0, 3)
-    world.deliver(4, world.day(4))
-    world.update(-30)
-    assert any("its clock says 2025-12" in each for each in opened(world))
-    assert str(world.lifecycle.last_update).startswith("2026-01-05")
-    assert models(world)[1][1] == 60 + 80
-
-
 class RankWorld(World):
     """The same days, of which it is asked whether revenue was high; at first it never is."""
 
@@ -175,7 +166,7 @@ def test_one_incident_counts_all_that_is_unlike_the_days_before(count, more):
     raised = []
     update = SimpleNamespace(incident=lambda *given: raised.append(given))
     alarms = [SimpleNamespace(what=f"column {number} moved") for number in range(count)]
-    cycle._raise_alarm(update, SimpleNamespace(made_champion=False), "drift", "Monday", alarms)
-    cycle._raise_alarm(update, SimpleNamespace(made_champion=True), "drift", "Monday", alarms)
-
+    for made in (False, True):
+        work = SimpleNamespace(made_champion=made)
+        monitoring._raise_alarm(update, work, "drift", "Monday", alarms)
     assert raised == [("alarm", "drift", f"Monday: column 0 moved{more}")]

@@ -9,11 +9,11 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.erasure import erase
+from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.page import status
 from leaseboard.tasks.live.page.candidates import incidents
 from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.live.settings import read_settings
-from leaseboard.tasks.live.update import LiveModel
 from tests.tasks.live.world import BEGIN, KEEP
 
 pytestmark = pytest.mark.usefixtures("without_pages")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from leaseboard.flows import live_update as flow
+from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.lifecycle import DoubtfulDay
 from leaseboard.tasks.live.training import rows_to_learn
 from leaseboard.tasks.live.update import Work, open_update
@@ -21,7 +21,7 @@ def three_weeks(tmp_path_factory):
     """Return a world with a large first file and three weeks of days."""
     world = World(tmp_path_factory.mktemp("weeks") / "world", first=300)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(flow, "build", lambda *_: None)
+        patched.setattr(updates, "build", lambda *_: None)
         world.live(0, 20)
     return world
 
@@ -72,7 +72,7 @@ def test_an_incident_names_the_file_that_was_given(world):
     for file, reported in ((world.home / "my sales.yml", f"'{world.home}/my sales.yml'"),
                        (None, "sales.yaml")):  # fmt: skip
         with world.state.update_lock():
-            update = open_update(world.settings, world.state, datetime.now(UTC), file)
+            update = open_update(world.settings, world.state, datetime.now(UTC), file=file)
         update.incident("alarm", "labels", "odd")
         assert update.found[-1].command == f"leaseboard live status {reported}"
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.live import cycle
 from leaseboard.tasks.live.page import build
 from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.live.update import Update
 from tests.tasks.live.world import BEGIN, KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -185,7 +185,7 @@ def test_values_that_break_the_contract_are_not_quoted(world):
 )
 def test_an_error_of_a_model_is_not_quoted(world, monkeypatch, kind, said):
     (world.home / "sales.yaml").write_text(KEEP + "alerts: ['http://127.0.0.1:9/']\n")
-    monkeypatch.setattr(cycle, "train", _raising(kind(f"cannot read {MARK!r}")))
+    monkeypatch.setattr(Update, "train", _raising(kind(f"cannot read {MARK!r}")))
     world.deliver(3, world.day(3))
     with pytest.raises(kind):
         world.update(3)
@@ -281,7 +281,7 @@ def test_a_batch_that_raises_costs_none_of_its_group(world, make_world, monkeypa
         world.deliver(number, frame)
         if number != 3:
             other.deliver(number, frame)
-    train = cycle.train
+    train = Update.train
 
     def step(update, work):
         if work.batch.name == "003.csv":
@@ -290,13 +290,13 @@ def test_a_batch_that_raises_costs_none_of_its_group(world, make_world, monkeypa
             raise ValueError("of a batch")
         train(update, work)
 
-    monkeypatch.setattr(cycle, "train", step)
+    monkeypatch.setattr(Update, "train", step)
     capsys.readouterr()
     with pytest.raises(ValueError, match="of a batch"):
         world.update(4)
     said = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in said] == ["001.csv", "rejected", "004.csv"]
-    monkeypatch.setattr(cycle, "train", train)
+    monkeypatch.setattr(Update, "train", train)
     path = world.inbox / "003.csv"
     path.rename(world.home / path.name)
     assert world.update(5).counts == {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leaseboard.tasks.live import cycle
 from leaseboard.tasks.live.rows import UNKNOWN
+from leaseboard.tasks.live.update import Update
 from tests.tasks.live.world import KEEP
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -60,7 +60,7 @@ def test_a_label_that_comes_during_an_update_is_not_lost(world, monkeypatch):
     # On a server numbers are given before they are seen: a smaller one may come later.
     with world.state.connected() as connection:
         connection.exec_driver_sql("update live_sales_posted set number = 9")
-    commit = cycle.commit
+    commit = Update.commit
 
     def meanwhile(*given):
         if world.state.posted() == [(9, "3-0", str(frame["revenue"][0]))]:
@@ -70,7 +70,7 @@ def test_a_label_that_comes_during_an_update_is_not_lost(world, monkeypatch):
                 )
         commit(*given)
 
-    monkeypatch.setattr(cycle, "commit", meanwhile)
+    monkeypatch.setattr(Update, "commit", meanwhile)
     world.update(3)
     taken = world.state.rows_of(["3-1"])["3-1"]
     assert taken.label == "7.0" or world.state.posted() == [(8, "3-1", "7.0")]

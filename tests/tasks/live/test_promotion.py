@@ -6,15 +6,8 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.sequential_test import SequentialTest
-from leaseboard.tasks.live import cycle
-from leaseboard.tasks.live.promotion import (
-    begun_by_hand,
-    promote_by_hand,
-    roll_back,
-    sequential_test,
-)
-from leaseboard.tasks.live.record import ROLLED_BACK
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.tasks.live.promotion import begun_by_hand, promote_by_hand, roll_back
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
 from leaseboard.tasks.live.update import Work
 from leaseboard.tasks.store.live_tables import Changes, in_role
 
@@ -37,7 +30,7 @@ class TestRoles:
         compare(update, champion=4.0, challenger=1.0)
         roles = {each.number: each.role for each in update.shadow.predicting}
         assert (roles[1], roles[4]) == ("previous", "champion")
-        assert sequential_test(update, "previous").rows == 0
+        assert update.test_of("previous").rows == 0
 
     def test_a_new_champion_that_is_worse_gives_the_place_back(self, update):
         compare(update, champion=4.0, challenger=1.0)
@@ -68,8 +61,8 @@ def compare(update, **losses):
         {number: {"loss": loss + 0.1 * (i % 3)} for number, loss in numbers.items()}
         for i in range(150)
     ]
-    cycle.evaluate(update, work)
-    cycle.promote(update, work)
+    update.evaluate(work)
+    update.promote(work)
 
 
 AT = "2026-02-01T00:00:00+00:00"
@@ -98,7 +91,7 @@ def challenged(shop):
 
 def test_evidence_promotes_and_the_champion_becomes_previous(challenged):
     seen(challenged, champion=4.0, challenger=1.0)
-    done, words = promote_by_hand(challenged.live.state, 0.05, AT)
+    done, words = promote_by_hand(challenged.live, AT)
     assert done
     assert "against it after 100 labels, 20 decides; it loses 3 less a row" in words
     assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
@@ -112,23 +105,23 @@ def test_evidence_promotes_and_the_champion_becomes_previous(challenged):
 def test_evidence_that_is_against_it_or_not_enough_does_not_but_anyway_does(challenged, losses):
     seen(challenged, *losses)
     before = challenged.live.state.lifecycle()
-    assert promote_by_hand(challenged.live.state, 0.05, AT)[0] is False
+    assert promote_by_hand(challenged.live, AT)[0] is False
     assert roles(challenged) == {1: CHAMPION, 4: CHALLENGER}
     assert challenged.live.state.lifecycle() == before
-    assert promote_by_hand(challenged.live.state, 0.05, AT, anyway=True)[0] is True
+    assert promote_by_hand(challenged.live, AT, anyway=True)[0] is True
     assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
     assert "by hand in spite of the evidence" in challenged.live.state.history()[-1].what
 
 
 def test_without_a_row_that_both_predict_there_is_not_an_evidence(challenged):
-    done, words = promote_by_hand(challenged.live.state, 0.05, AT)
+    done, words = promote_by_hand(challenged.live, AT)
     assert (done, words) == (False, "no label of a row that both have predicted has come")
 
 
 def test_the_one_before_the_champion_retires(challenged):
-    promote_by_hand(challenged.live.state, 0.05, AT, anyway=True)
+    promote_by_hand(challenged.live, AT, anyway=True)
     challenged.update(bear=True)
-    promote_by_hand(challenged.live.state, 0.05, AT, anyway=True)
+    promote_by_hand(challenged.live, AT, anyway=True)
     assert roles(challenged) == {1: RETIRED, 4: PREVIOUS, 5: CHAMPION}
     assert in_role(challenged.live.state.candidates(), RETIRED).model is None
     challenged.update()
@@ -137,7 +130,7 @@ def test_the_one_before_the_champion_retires(challenged):
 def test_without_a_challenger_it_is_one_line(shop):
     shop.update()
     with pytest.raises(UsageError, match="'sales' has no challenger: an update makes one"):
-        promote_by_hand(shop.live.state, 0.05, AT)
+        promote_by_hand(shop.live, AT)
 
 
 def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monkeypatch):
@@ -149,7 +142,7 @@ def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monke
     monkeypatch.setattr(live_flow, "emit", lambda *event: sent.append(event))
     state = challenged.live.state
     seen(challenged, champion=4.0, challenger=1.0)
-    promote_by_hand(state, 0.05, AT)
+    promote_by_hand(challenged.live, AT)
     for _ in range(2):
         announce_news(state, "sales", AT, "http://mlflow", by_hand=True)
     ((event, kind, name, payload, _once),) = sent
@@ -158,7 +151,7 @@ def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monke
     assert payload["links"] == {"mlflow": "http://mlflow/#/models/sales"}
 
     sent.clear()
-    roll_back(state, AT)
+    roll_back(challenged.live, AT)
     for _ in range(2):  # a command that was killed before it noted that it had sent the event
         announce_news(state, "sales", AT, "http://mlflow", by_hand=True)
         state.commit(Changes(AT, lifecycle={"announced": len(state.history()) - 3}))
@@ -171,22 +164,22 @@ def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monke
 def test_a_change_by_hand_is_finished_before_another_one_of_its_kind(challenged):
     state = challenged.live.state
     assert begun_by_hand(state, CHAMPION) == ""
-    promote_by_hand(state, 0.05, AT, anyway=True)
+    promote_by_hand(challenged.live, AT, anyway=True)
     assert begun_by_hand(state, CHAMPION).startswith("no label of a row")
     assert begun_by_hand(state, ROLLED_BACK) == "", "another kind is another wish"
-    what = roll_back(state, AT)
+    what = roll_back(challenged.live, AT)
     assert (begun_by_hand(state, ROLLED_BACK), begun_by_hand(state, CHAMPION)) == (what, "")
     state.commit(Changes(AT, lifecycle={"by_hand": None}))
     assert begun_by_hand(state, ROLLED_BACK) == ""
-    roll_back(state, AT)
+    roll_back(challenged.live, AT)
     assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
 
 
 def test_a_change_by_hand_is_over_once_another_was_made(challenged):
     state = challenged.live.state
-    promote_by_hand(state, 0.05, AT, anyway=True)
+    promote_by_hand(challenged.live, AT, anyway=True)
     before = state.lifecycle()["by_hand"]
-    roll_back(state, AT)
+    roll_back(challenged.live, AT)
     state.commit(Changes(AT, lifecycle={"by_hand": before}))  # as an update that began before
     assert begun_by_hand(state, CHAMPION) == ""
 

@@ -62,12 +62,12 @@ def test_what_apple_learned_is_published_and_predicts_alike(tmp_path, uri, monke
 def test_roles_are_aliases_that_move(tmp_path, state_place, uri):
     shop = Shop(tmp_path, place=state_place, b=3)
     with pytest.raises(UsageError, match="no previous champion to go back to"):
-        roll_back(shop.live.state, AT)
+        roll_back(shop.live, AT)
     shop.update(bear=True)
     publish(uri, shop.live, LATER)
     shop.update(move=[(CHAMPION, PREVIOUS), (CHALLENGER, CHAMPION)])
     assert publish(uri, shop.live, LATER) == {"champion": "2", "previous": "1"} == aliases(uri)
-    assert roll_back(shop.live.state, AT) == "candidate 1 again, in place of 4: by hand"
+    assert roll_back(shop.live, AT) == "candidate 1 again, in place of 4: by hand"
     assert publish(uri, shop.live, LATER) == {"champion": "1", "previous": "2"} == aliases(uri)
     for version in open_store(uri).search_model_versions("name='sales'"):
         texts = [version.description, *version.tags.values(), *version.tags]

@@ -209,11 +209,11 @@ def test_what_keeps_the_contract_is_read_alike(name, value):
     if row_check(contract)({name: value}) is not None:
         return
     (taken,) = values_in(check(contract, frame, now=CHECKED_AT).rows)
-    assert row_reader(features_of(contract, DATA))({name: value}) == taken
+    assert row_reader(features_of(contract, DATA, {}))({name: value}) == taken
 
 
 def test_what_a_row_does_not_have_is_missing():
-    features = features_of(Contract(columns=RULES), DATA)
+    features = features_of(Contract(columns=RULES), DATA, {})
     read = row_reader(features)({"number": "3"})
     assert read.pop("number") == 3.0
     assert set(read.values()) == {None}
@@ -222,5 +222,5 @@ def test_what_a_row_does_not_have_is_missing():
 @pytest.mark.parametrize("use", ["target", "id"])
 def test_target_and_identity_are_not_features(use):
     data = DATA.model_copy(update={use: "text"})
-    names = [each.name for each in features_of(Contract(columns=RULES), data)]
+    names = [each.name for each in features_of(Contract(columns=RULES), data, {})]
     assert names == [name for name in RULES if name != "text"]

@@ -1,6 +1,7 @@
 import os
 import socket
 import tempfile
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -25,7 +26,7 @@ def update(inbox, taken):
 
     def update(**given):
         batches = []
-        for batch in sources.pending(data, taken, **{"moment": 0} | given):
+        for batch in sources.pending(data, taken, **given):
             batches.append(batch)
             if batch.frame is not None:
                 taken.take(batch)
@@ -61,57 +62,21 @@ def test_a_repeated_file_is_not_a_batch_and_one_that_grew_is_a_new_one(inbox, up
 
 
 def test_a_file_that_no_one_writes_to_is_read_no_more(inbox, update, monkeypatch):
-    read = []
-    digest = sources.dataset.file_digest
+    read, digest = [], sources.dataset.file_digest
     monkeypatch.setattr(
         sources.dataset, "file_digest", lambda path: read.append(path.name) or digest(path)
     )
-    monkeypatch.setattr(sources, "UNCHANGED", -60.0)
-    for name in ("a.csv", "b.csv"):
+    for name in ("a.csv", "b.csv", "c.csv"):
         (inbox / name).write_text(f"x,y\n1,{name}\n")
-    assert names(update()) == ["a.csv", "b.csv"]
-    update()
+    assert names(update()) == ["a.csv", "b.csv", "c.csv"]
+    later = time.time() + 60
     read.clear()
-    assert update() == []
-    assert read == []
-
+    assert update(since=later, again=["c.csv"]) == []
+    assert read == ["c.csv"], "it was rejected since"
     kept = (inbox / "a.csv").stat()
     (inbox / "a.csv").write_text("x,y\n2,a.csv\n")
     os.utime(inbox / "a.csv", ns=(kept.st_atime_ns, kept.st_mtime_ns))  # as some programs do
-    (inbox / "b.csv").rename(inbox / "c.csv")
-    assert names(update()) == ["a.csv"]
-    assert read == ["a.csv", "c.csv"]
-
-
-def test_a_stamp_is_kept_of_no_file_that_was_just_written_and_of_none_that_is_gone(
-    inbox, update, taken
-):
-    path = inbox / "a.csv"
-    path.write_text("x,y\n1,2\n")
-    for _ in range(3):
-        update()
-    assert taken.files == {}, "it may be written to again in the same tick"
-    assert sources.fingerprint_of(path, path.stat().st_ctime + sources.UNCHANGED + 1)
-    assert sources.fingerprint_of(inbox / "none.csv") == ""
-
-    taken.files = {"of a file that is gone": "1 2 3"}
-    update()
-    assert taken.files == {}
-
-
-def test_a_file_that_is_written_to_waits_for_the_next_update(inbox, update, monkeypatch):
-    (inbox / "a.csv").write_text("x,y\n1,2\n")
-    (inbox / "b.csv").write_text("x,y\n3,4\n")
-    with monkeypatch.context() as patched:
-
-        def go_on(_):
-            with (inbox / "a.csv").open("a") as file:
-                file.write("5,6\n")
-
-        patched.setattr(sources.time, "sleep", go_on)
-        assert names(update()) == ["b.csv"]
-
-    assert names(update()) == ["a.csv"]
+    assert names(update(since=kept.st_ctime)) == ["a.csv"]
 
 
 def test_what_cannot_be_read_is_reported_and_the_others_go_on(inbox, update):
@@ -169,7 +134,7 @@ def test_parquet_files_too(tmp_path, taken):
     (tmp_path / "b.parquet").write_bytes(b"PAR1 cut off")
     data = DataSettings(source=f"folder:{tmp_path}/*.parquet", target="y")
 
-    whole, broken = sources.pending(data, taken, moment=0)
+    whole, broken = sources.pending(data, taken)
 
     assert whole.frame["x"].tolist() == [1.5]
     assert "not a readable parquet file" in broken.fault
@@ -214,7 +179,7 @@ def test_a_folder_that_cannot_be_listed_is_reported(taken, forbidden):
             (home / name).write_text("x,y\n1,2\n")
         data = DataSettings(source=f"folder:{home}/**/*.csv", target="y")
         with forbidden(home / "deep" / "a.csv"):
-            broken, whole = sources.pending(data, taken, moment=0)
+            broken, whole = sources.pending(data, taken)
     assert broken.fault == f"{home}/deep: cannot be read: Permission denied"
     assert names([whole]) == ["b.csv"]
 

@@ -9,11 +9,11 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.contract import read_contract
+from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.page import status
 from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.live.rows import features_of
 from leaseboard.tasks.live.snapshot import Snapshot
-from leaseboard.tasks.live.update import LiveModel
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.serve.champion import Follower
 from tests.tasks.live.world import BEGIN, World, models
@@ -144,7 +144,7 @@ def test_status_and_refusal_say_since_which_file_a_column_is_of_its_kind(grow):
 def test_a_server_takes_any_value_until_its_champion_knows_the_kind(grow):
     world = grow("served", "number", "text")
     world.live(0, 1)
-    follower = Follower("", world.settings, lambda _: None)
+    follower = Follower("", world.settings, world.state, lambda _: None)
     row = {"order": "9", "when": "2026-01-09", "a": 1.0, "shop": "x"}
     rows = [row | {"late": each, "later": None} for each in (None, 1.5, "x", True)]
     assert [follower.rules.row_fault(each) for each in rows] == [None] * 4
@@ -155,7 +155,7 @@ def test_a_server_takes_any_value_until_its_champion_knows_the_kind(grow):
     for number in (2, 3):
         world.deliver(number, world.day(number))
         world.update(number)
-    follower.champion = type("Champion", (), {"snapshot": snapshot_of(world)})()
+    follower.champion = type("Champion", (), {"lifecycle": world.lifecycle})()
     follower._set_rules()
     faults = [follower.rules.row_fault(each) for each in rows]
     assert [each is None for each in faults] == [True, True, False, False]
@@ -166,7 +166,7 @@ def snapshot_of(world):
     live = LiveModel.read(world.settings, world.state)
     (champion,) = (each for each in world.state.candidates() if each.role == "champion")
     model = load(world.state.model(champion.model), "a model")
-    return Snapshot(features_of(live.contract, live.settings.data), model)
+    return Snapshot(features_of(live.contract, live.settings.data, {}), model)
 
 
 def test_a_target_without_a_value_must_be_decided_by_its_owner(tmp_path):

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leaseboard.flows.live_update import UpdateResult, run_update
+from leaseboard.flows.live_update import run_update
+from leaseboard.tasks.live import model
 from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.first_files import write_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
-from leaseboard.tasks.live.update import ModelUpdate
+from leaseboard.tasks.live.update import Update, UpdateResult
 from leaseboard.tasks.store.live_model import State
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -65,7 +66,7 @@ class World:
     @property
     def state(self) -> State:
         """Return the state."""
-        return updates.state_of(self.settings, self.home)
+        return model.state_of(self.settings, self.home)
 
     def day(self, number: int, rows: int | None = None) -> pd.DataFrame:
         """Return the rows of a day."""
@@ -106,7 +107,7 @@ class World:
         """Return what the live model remembers."""
         return LifecycleState.read(self.state.lifecycle())
 
-    def open_update(self, state: State) -> ModelUpdate:
+    def open_update(self, state: State) -> Update:
         """Open an update on the next day."""
         now = self.lifecycle.last_update + timedelta(days=1)
         return updates.open_update(self.settings, state, now)

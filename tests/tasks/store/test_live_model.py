@@ -56,13 +56,6 @@ def test_the_rows_of_a_day_are_those_that_are_known(state):
     assert [each.id for each in state.rows_on("2026-01-01", labelled=True)] == ["y"]
 
 
-def test_stamps_of_files_are_kept_and_let_go(state):
-    state.save_fingerprints({"a": "1", "b": "2"}, ())
-    state.save_fingerprints({"a": "3"}, ["b", "c"])
-
-    assert state.fingerprints() == {"a": "3"}
-
-
 def test_a_batch_is_read_back_unchanged(state):
     changes = batch(
         "a",

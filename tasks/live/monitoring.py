@@ -1,0 +1,129 @@
+"""Monitoring: the days of a batch against the days before: alarms for people, drift for training.
+
+A day is one point, in however many batches it comes: what came of it before is read from the
+state, and the whole day is judged again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding, MonitoredDays
+from leaseboard.tasks.live.losses import label_of
+from leaseboard.tasks.live.shadow import CHAMPION
+from leaseboard.tasks.models.columns import frame_of
+from leaseboard.tasks.models.model import Prediction
+from leaseboard.tasks.store.live_tables import HistoryEntry, StoredRow
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.live.update import Update, Work
+
+LEAST_ROWS = 10
+"""Rows of a day that is monitored, at least."""
+GROWN = 0.25
+"""Share by which a day must have grown to be monitored again before the end of the update: a day
+whose rows come one by one is judged a few times, and not with each row."""
+
+
+def monitor(update: Update, work: Work, *, rest: bool = False) -> None:
+    """Compare the days of new rows, and those of new labels, with the days before.
+
+    - `rest`: judge all days that have grown at all since they were judged last.
+    """
+    champion = update.shadow.in_role(CHAMPION)
+    if champion is None:
+        return
+    monitored, number = update.lifecycle.monitored, str(champion.number)
+    for day in {row.day for row in work.labelled}:
+        rows_of_day, was_alarming = monitored.outcomes.last(day)
+        if rows_of_day:
+            work.doubtful[day] = was_alarming
+    inputs = list(days_of(update, work.rows.new, number, INPUTS, rest=rest))
+    outcomes = list(days_of(update, work.labelled, number, OUTCOMES, rest=rest))
+    for day, group, predicted in inputs:
+        points = pd.Series([likeliest(each) for each in predicted])
+        report = monitored.observe(day, monitored_features(update, group), points)
+        _raise_alarm(update, work, INPUTS, day, report.alarms)
+    for day, group, predicted in outcomes:
+        labels = [label_of(row) for row in group]
+        losses = [loss_of(each, label) for each, label in zip(predicted, labels, strict=True)]
+        predictions: Any = pd.Series([likeliest(each) for each in predicted])
+        if isinstance(predicted[0], Mapping):
+            labels, predictions = (
+                [str(each) for each in labels],
+                pd.DataFrame(predicted).fillna(0.0),
+            )
+        report = monitored.compare(day, pd.Series(labels), predictions, pd.Series(losses))
+        if work.made_champion:  # the past, which the first champion has just learned
+            continue
+        _raise_alarm(update, work, OUTCOMES, day, report.alarms or report.worse)
+        work.doubtful[day] = bool(report.alarms)
+        work.drift += tuple(each.what for each in report.drift)
+        update.shadow.record_history(
+            HistoryEntry(update.at, "drift", each.series, each.what) for each in report.drift
+        )
+
+
+def days_of(
+    update: Update, new_rows: Sequence[StoredRow], number: str, part: str, *, rest: bool
+) -> Iterator[tuple[str, list[StoredRow], list[Prediction]]]:
+    """Yield the days of rows that the champion has predicted, in order, with its predictions.
+
+    Each is whole, as far as it has come; of `OUTCOMES` as far as its labels have.
+    """
+    new: dict[str, dict[str, StoredRow]] = {}
+    for row in new_rows:
+        if row.day <= update.last_day:
+            new.setdefault(row.day, {})[row.id] = row
+    unseen = update.lifecycle.unmonitored.setdefault(part, {})
+    seen: MonitoredDays = getattr(update.lifecycle.monitored, part)
+    for day in sorted({*unseen} if rest else new):
+        unseen[day] = unseen.get(day, 0) + len(new.get(day, ()))
+        if not rest and unseen[day] < (GROWN * seen.last(day)[0] or LEAST_ROWS):
+            continue
+        stored = update.state.rows_on(day, labelled=part == OUTCOMES)
+        of_day = ({row.id: row for row in stored} | new.get(day, {})).values()
+        predicted = [json.loads(row.predictions or "{}").get(number) for row in of_day]
+        known = [
+            (row, each) for row, each in zip(of_day, predicted, strict=True) if each is not None
+        ]
+        if rest or len(known) >= LEAST_ROWS:
+            del unseen[day]
+        if len(known) >= LEAST_ROWS:
+            yield day, [row for row, _ in known], [each for _, each in known]
+
+
+def monitored_features(update: Update, group: Sequence[StoredRow]) -> pd.DataFrame:
+    """Return the features of rows; flags as booleans, whose median would leap from 0 to 1."""
+    features = frame_of([json.loads(row.features) for row in group], update.shadow.dates)
+    columns = update.contract.columns
+    flags = [name for name in features if name in columns and columns[name].kind == "flag"]
+    booleans = {name: features[name].map(bool, na_action="ignore") for name in flags}
+    return features.assign(**{name: each.astype(object) for name, each in booleans.items()})
+
+
+def likeliest(predicted: Prediction) -> Any:
+    """Return the number that was predicted, or the likeliest class."""
+    if isinstance(predicted, Mapping):
+        return max(predicted, key=predicted.__getitem__)
+    return predicted[0] if isinstance(predicted, list) else predicted
+
+
+def loss_of(predicted: Prediction, label: Any) -> float:
+    """Return the loss that is monitored: the absolute error, or 1 minus the probability."""
+    if isinstance(predicted, Mapping):
+        return 1 - predicted.get(str(label), 0.0)
+    return abs(float(likeliest(predicted)) - float(label))
+
+
+def _raise_alarm(
+    update: Update, work: Work, subject: str, day: str, alarms: Sequence[DayFinding]
+) -> None:
+    """Report one incident for all that is unlike the days before; none for the past."""
+    if alarms and not work.made_champion:
+        more = f", and {len(alarms) - 1} more" if len(alarms) > 1 else ""
+        update.incident("alarm", subject, f"{day}: {alarms[0].what}{more}")
