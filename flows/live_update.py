@@ -16,7 +16,8 @@ from leaseboard.tasks.live.model import state_of, status_command
 from leaseboard.tasks.live.notification import notify_failure
 from leaseboard.tasks.live.page import PAGE
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.live.update import Conduct, UpdateResult, open_update
+from leaseboard.tasks.live.update import open_update
+from leaseboard.tasks.live.work import Conduct, UpdateResult
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.store.live_model import State

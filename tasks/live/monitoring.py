@@ -20,7 +20,8 @@ from leaseboard.tasks.models.model import Prediction
 from leaseboard.tasks.store.live_tables import HistoryEntry, StoredRow
 
 if TYPE_CHECKING:
-    from leaseboard.tasks.live.update import Update, Work
+    from leaseboard.tasks.live.update import Update
+    from leaseboard.tasks.live.work import Work
 
 LEAST_ROWS = 10
 """Rows of a day that is monitored, at least."""

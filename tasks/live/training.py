@@ -12,7 +12,8 @@ from leaseboard.tasks.live.shadow import CHALLENGER, RETIRED
 from leaseboard.tasks.store.live_tables import HistoryEntry, ModelCandidate, StoredRow
 
 if TYPE_CHECKING:
-    from leaseboard.tasks.live.update import Update, Work
+    from leaseboard.tasks.live.update import Update
+    from leaseboard.tasks.live.work import Work
 
 _day_of = attrgetter("day")
 

@@ -10,7 +10,8 @@ import pytest
 from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.lifecycle import DoubtfulDay
 from leaseboard.tasks.live.training import rows_to_learn
-from leaseboard.tasks.live.update import Work, open_update
+from leaseboard.tasks.live.update import open_update
+from leaseboard.tasks.live.work import Work
 from tests.tasks.live.world import KEEP, World, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")

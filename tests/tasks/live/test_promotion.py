@@ -8,7 +8,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.promotion import begun_by_hand, promote_by_hand, roll_back
 from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
-from leaseboard.tasks.live.update import Work
+from leaseboard.tasks.live.work import Work
 from leaseboard.tasks.store.live_tables import Changes, in_role
 
 pytestmark = pytest.mark.usefixtures("without_pages")

@@ -17,7 +17,8 @@ from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.first_files import write_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
-from leaseboard.tasks.live.update import Update, UpdateResult
+from leaseboard.tasks.live.update import Update
+from leaseboard.tasks.live.work import UpdateResult
 from leaseboard.tasks.store.live_model import State
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
