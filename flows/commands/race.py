@@ -287,10 +287,6 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
     cut = rows_cut(to_frame(results), {}) if len(results) == 1 else ""  # boards have it
     for line in filter(None, [cut, *lines_of(_diagnosed(results)), *remarks(facts)]):
         say(line)
-    if any("failed_trials" in result.metrics for result in results):
-        from leaseboard.tasks.evaluate.trials.worker import close_resting
-
-        close_resting()  # processes count when they have ended
     spent = sum(os.times()[:4])
     say(f"this command took {spent:.1f} CPU s, with imports, set-up, stopped trials and tests")
 

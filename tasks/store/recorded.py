@@ -105,6 +105,23 @@ class Records:
             self._read.append(self._store.table.append(self.name, self._key, number, record))
         return True
 
+    def once(self, compute: Callable[[], tuple[Record, bool]]) -> tuple[Record, bool]:
+        """Return the only record of this key, and whether it was computed now.
+
+        - `compute`: returns it, and whether it would come out so again; else it is not appended.
+        """
+        made: list[Record] = []
+
+        def append(_: int) -> Record | None:
+            record, lasting = compute()
+            made.append(record)
+            return record if lasting else None
+
+        self.refresh()
+        while not self._read and not made:
+            self.extend(append)
+        return (self._read or made)[0], bool(made)
+
 
 def _named(place: str) -> Path | str:
     """Return the file or the address that a user named."""

@@ -10,8 +10,6 @@ import threading
 import time
 from pathlib import Path
 
-import numpy as np
-
 from leaseboard.algorithms.errors import DataUnavailableError, DivergedError, LeaseboardError
 from leaseboard.algorithms.events import (
     BoundsUpdated,
@@ -122,18 +120,6 @@ def _fork(pid_file):
         time.sleep(0.01)
 
 
-def _trial(pid_file):
-    """Run a tuning trial in a process of its own, as a job of the pulls environment does."""
-    from leaseboard.tasks.evaluate.trials import worker
-    from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Order
-    from leaseboard.tasks.processes.subprocesses import reusable_pids
-
-    nothing = Arrays("classification", (Fold(*[np.zeros((1, 1))] * 6),))
-    with worker.resting(worker.TrialLimits()) as runner:
-        runner.run(Order("no_such_module:Learner", {}, 0), nothing)
-    Path(pid_file).write_text(str(reusable_pids()[0]))
-
-
 def _spin(_):
     while True:
         pass
@@ -200,7 +186,6 @@ BEHAVIOUR = {
     "eat-in-child": _eat_in_child,
     "fork": _fork,
     "spin": _spin,
-    "trial": _trial,
     "garbage": _garbage,
     "print": _print,
     "print-on": _print_on,

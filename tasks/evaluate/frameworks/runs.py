@@ -1,6 +1,6 @@
 """Runs of whole frameworks: each is run once by itself, stored, and replayed from then on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from leaseboard.algorithms.base import Cost
 from leaseboard.algorithms.environments.systems import SystemFit
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks import inside, table_program, venv
-from leaseboard.tasks.evaluate.frameworks.process import run_once
+from leaseboard.tasks.evaluate.frameworks.process import FrameworkProcess
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
@@ -84,47 +84,43 @@ class SystemFits:
             seed=seed,
             seconds=seconds,
         )
-        found, ran = _once(self.store, key, lambda: self._run(python, system, seed, seconds))
+        records = self.store.records(key)
+        found, ran = records.once(lambda: (self._run(python, system, seed, seconds), True))
         cpu, wall = found["cpu_seconds"], found["wall_seconds"]
         cost = Cost(cpu, wall, cpu if ran else 0.0, found["peak_memory_mb"])
         return SystemFit(np.array(found["predictions"], dtype=np.float64), cost)
 
     def _run(self, python: Path, system: str, seed: int, seconds: float) -> Record:
-        order = {
+        order = self._data() | {
             "seed": seed % 2**31,
             "task": self.dataset.task,
             "seconds": seconds,
-            "columns": self._categories,
             "root": str(IMPORTED_FROM),
             "estimators": ESTIMATORS,
         }
+        least, times = PATIENCE
+        with FrameworkProcess(
+            python, "table_program", system, who=system, patience=least + times * seconds,
+            fix=": lower the budget",
+        ) as process:  # fmt: skip
+            process.send(order)
+            found: Record = process.receive()
+            return found
+
+    def _data(self) -> dict[str, Any]:
+        """Return the columns of the rows of both parts, the labels to learn, and our folds."""
+        found: dict[str, Any] = {"categories": self._categories}
+        features = self.dataset.features
+        for part, rows in (("train", self.train), ("test", self.test)):
+            found[part] = [
+                (features[name] if own is None else features[name].cat.codes).iloc[rows].to_numpy()
+                for name, own in zip(features, self._categories, strict=True)
+            ]
+        found["labels"] = labels_of(self.dataset)[self.train]
         if self._rule.column:
             blocks = self._rule.blocks(FOLDS)
-            order["cv"] = [self._rule.fold(blocks, fold) for fold in range(FOLDS)]
-        least, times = PATIENCE
-        patience = least + times * seconds
-        answer = run_once(python, system, order, self._arrays(), patience)
-        cpu = answer["cpu_seconds"] - answer.pop("other_cpu_seconds")
-        wall = answer["wall_seconds"] - answer.pop("other_wall_seconds")
-        return answer | {"cpu_seconds": max(0.0, cpu), "wall_seconds": max(0.0, wall)}
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        features = self.dataset.features
-        arrays = {}
-        for number, (name, categories) in enumerate(zip(features, self._categories, strict=True)):
-            column = features[name] if categories is None else features[name].cat.codes
-            for part, rows in (("train", self.train), ("test", self.test)):
-                arrays[f"{part}_{number}"] = column.iloc[rows].to_numpy()
-        return arrays | {"labels": labels_of(self.dataset)[self.train]}
-
-
-def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tuple[Record, bool]:
-    """Return the record of `key`, which `run` makes if it is missing; and whether it did."""
-    records, ran = store.records(key), False
-    records.refresh()
-    while not len(records):
-        ran = records.extend(lambda _: run())
-    return records[0], ran
+            found["cv"] = [self._rule.fold(blocks, fold) for fold in range(FOLDS)]
+        return found
 
 
 def _categories(dataset: Dataset) -> list[list[Any] | None]:

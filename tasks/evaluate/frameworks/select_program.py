@@ -1,8 +1,8 @@
 """Search of a library among given configurations: ``select_program SYSTEM``.
 
-It imports nothing of Leaseboard and sees no data. The first message that it reads is the order in
-JSON: how many configurations there are, the rows of a full training and of a first probe, the seed
-and the settings of the search. Then it sends what it wants to know, and reads the accuracy, null
+It imports nothing of Leaseboard and sees no data. The first message that it reads is the order:
+how many configurations there are, the rows of a full training and of a first probe, the seed
+and the settings of the search. Then it sends what it wants to know, and reads the accuracy, None
 for what could not be trained; at last it sends what it chose and why not another. The library
 decides all of that. What it would fit, Leaseboard fits and records, so that a fit costs the same
 for every search.
@@ -172,7 +172,7 @@ def _pruner(pruners: Any, settings: Answer, steps: int) -> tuple[Any, int]:
 def _answer(best: int | None, dropped: dict[int, str]) -> Answer:
     return {
         "chosen": best,
-        "dropped": {str(each): why for each, why in sorted(dropped.items()) if each != best},
+        "dropped": {each: why for each, why in sorted(dropped.items()) if each != best},
     }
 
 
@@ -184,13 +184,13 @@ SYSTEMS: dict[str, Callable[[Answer, Ask], Answer]] = {
 
 def main(_inside: ModuleType, wire: Any, system: str) -> None:
     """Read the order, search, send what is chosen."""
-    order = wire.read()
+    order = wire.recv()
 
     def ask(configuration: int, rows: int, **fold: int) -> float:
-        wire.write({CONFIGURATION: configuration, "rows": rows, **fold})
-        found = wire.read()
+        wire.send({CONFIGURATION: configuration, "rows": rows, **fold})
+        found = wire.recv()
         if found is None:
             raise CannotTrainError(f"configuration {configuration} on {rows} rows")
         return float(found)
 
-    wire.write(SYSTEMS[system](order, ask))
+    wire.send(SYSTEMS[system](order, ask))

@@ -1,6 +1,5 @@
 """Sessions with frameworks: learners on a stream, row by row, and searches that ask for probes."""
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.base import Cost
 from leaseboard.algorithms.environments.samples import Decided, OutsideDecider, ProbeAsked
 from leaseboard.algorithms.environments.stream import Origin, Stream
-from leaseboard.algorithms.errors import DivergedError, LeaseboardError
+from leaseboard.algorithms.errors import DivergedError
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.evaluate.frameworks.process import PATIENCE, FrameworkProcess, GoneError
@@ -33,21 +32,26 @@ class StreamSession:
     ) -> None:
         self._n_classes = len(stream.classes)
         self._at = self._waiting = 0
-        self._owed: list[bytes] = []  # labels that are not sent yet
+        self._owed: list[float] = []
+        """Labels that are not sent yet."""
         self._columns = _columns(stream, with_categories=system not in ONE_HOT)
+        names = [f"x{place}" for place in range(len(self._columns))]
+        groups = stream_schema(stream).columns if system in ONE_HOT else ()
         binary = "regression" if stream.task == "regression" else "binary"
         self._process = FrameworkProcess(
             venv.python(system), "stream_program", f"stream_{system}", learner,
             who=f"{system}'s {learner}", patience=patience,
         )  # fmt: skip
-        self._process.write(
+        self._process.send(
             {
-                "seed": seed % 2**31,
                 "task": "classes" if stream.classes else binary,
+                "seed": seed % 2**31,
                 "n_classes": self._n_classes,
-                "n_features": len(self._columns),
-                "nominal": [place for place, own in enumerate(self._columns) if own[1]],
-                "namespaces": stream_schema(stream).columns if system in ONE_HOT else (),
+                "names": tuple(names),
+                "nominal": tuple(
+                    name for name, own in zip(names, self._columns, strict=True) if own[1]
+                ),
+                "namespaces": tuple(tuple(names[place] for place in group) for group in groups),
             }
         )
 
@@ -56,40 +60,39 @@ class StreamSession:
     ) -> NDArray[np.float64]:
         """See `OutsideSession.learn_many`."""
         found = list[NDArray[np.float64]]()
-        for row, label in enumerate(labels.astype("<f4")):
+        for row, label in enumerate(labels.tolist()):
             if not self._waiting:  # the process has no example without a label
                 found.append(self.predict_waiting(examples[row : row + 1], 0))
             self._waiting -= 1
-            self._owed.append(label.tobytes())
+            self._owed.append(label)
         return np.concatenate(found or [np.empty(0)])
 
     def predict_waiting(self, examples: NDArray[np.float32], pending: int) -> NDArray[np.float64]:
         """See `OutsideSession.predict_waiting`."""
         self._waiting += len(examples)
-        predictions = np.empty((len(examples), self._n_classes or 1))
         values = [examples[:, own] @ np.arange(1, 1 + len(own), dtype=np.float32)
                   for own, _ in self._columns]  # fmt: skip
-        rows = np.stack(values, axis=1).astype("<f4")
-        for i in range(len(rows)):
-            predictions[i] = np.frombuffer(self._answer(rows[i].tobytes()), dtype="<f8")
+        predictions = np.empty((len(examples), self._n_classes or 1))
+        for i, row in enumerate(np.stack(values, axis=1).tolist()):
+            predictions[i] = self._answer(row)
             self._at += 1
         return predictions if self._n_classes else predictions[:, 0]
 
     def finish(self) -> Cost:
         """See `OutsideSession.finish`."""
-        return Cost(**json.loads(self._answer(b"")))
+        return Cost(**self._answer(None))
 
     def close(self) -> None:
         """See `OutsideSession.close`."""
         self._process.close()
 
-    def _answer(self, row: bytes) -> bytes:
+    def _answer(self, row: list[float] | None) -> Any:
         """Send the labels that have come, and a row; return the answer.
 
         Raises DivergedError for a learner that ended because its numbers left the range.
         """
-        owed, self._owed = self._owed, []
-        self._process.send(b"".join([len(owed).to_bytes(4, "little"), *owed, row]))
+        self._process.send((self._owed, row))
+        self._owed = []
         try:
             return self._process.receive(f" at example {self._at}")
         except GoneError as error:
@@ -116,47 +119,21 @@ class SearchSession:
     """Search in its process, see `DecidingSession`; SkipError where its library is missing."""
 
     def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
-        self._which = which
+        system = which.system
         self._process = FrameworkProcess(
-            venv.python(which.system), "select_program", which.system,
-            who=which.system, patience=patience,
-        )  # fmt: skip
-        self._process.write(asdict(which) | {"seed": seed % 2**31})
+            venv.python(system), "select_program", system, who=system, patience=patience
+        )
+        self._process.send(asdict(which) | {"seed": seed % 2**31})
 
     def hear(self) -> ProbeAsked | Decided:
         """See `DecidingSession.hear`."""
         said = self._process.receive()
-        try:
-            return self._checked(json.loads(said))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            shown = said[:200].decode(errors="replace")
-            raise LeaseboardError(f"{self._which.system} asked for {shown!r}: {error}") from error
+        return Decided(**said) if "chosen" in said else ProbeAsked(**said)
 
     def report(self, accuracy: float | None) -> None:
         """See `DecidingSession.report`."""
-        self._process.write(accuracy)
+        self._process.send(accuracy)
 
     def close(self) -> None:
         """See `DecidingSession.close`."""
         self._process.close()
-
-    def _checked(self, said: dict[str, Any]) -> ProbeAsked | Decided:
-        """Return the request or the decision, if its numbers are in their ranges."""
-        numbers = range(self._which.configurations)
-        if "chosen" in said:
-            dropped = {int(number): str(why) for number, why in said["dropped"].items()}
-            chosen = said["chosen"]
-            for number in (*dropped, *([] if chosen is None else [chosen])):
-                _require(number, numbers, "configuration")
-            return Decided(chosen, dropped)
-        asked = ProbeAsked(**said)
-        _require(asked.configuration, numbers, "configuration")
-        _require(asked.rows, range(asked.folds, self._which.rows + 1), "rows")
-        if asked.fold is not None:
-            _require(asked.fold, range(asked.folds), "fold")
-        return asked
-
-
-def _require(value: object, known: range, what: str) -> None:
-    if type(value) is not int or value not in known:
-        raise ValueError(f"{what} {value!r} is not from {known.start} to {known.stop - 1}")

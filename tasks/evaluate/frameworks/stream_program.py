@@ -1,16 +1,14 @@
 """Learner on a stream inside its framework's environment: ``stream_program MODULE LEARNER``.
 
 It imports nothing of Leaseboard; the learners of a system are in the module, a file next to it.
-The first message that it reads is the order in JSON: seed, task, classes, features, which of them
-are numbers of categories, and which belong together. Each message after that holds the number of
-labels that have come, these, of the first rows that have none, and a row, whose prediction it
-answers.
-Rows and labels are float32, predictions float64. After a message without a row it answers in JSON
-the seconds of predicting and learning, and the memory of its process.
+The first message that it reads is the order, the values of `Asked`. Each message after that holds
+the labels that have come, of the first rows that have none, and a row, whose prediction it
+answers. After a message without a row it answers the seconds of predicting and learning, and the
+memory of its process.
 """
 
+import importlib
 import math
-import struct
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -36,35 +34,28 @@ class Asked:
     """Names of the features in groups, as the environment has them."""
 
 
-def play(wire: Any, model: Any, asked: Asked) -> tuple[float, float]:
-    """Predict and learn until no row comes; return the CPU and wall seconds that took."""
-    count, row = struct.Struct("<I"), struct.Struct(f"<{len(asked.names)}f")
-    answer = struct.Struct(f"<{asked.n_classes if asked.task == 'classes' else 1}d")
+def play(wire: Any, model: Any, asked: Asked) -> dict[str, float]:
+    """Predict and learn until no row comes; return the seconds that took."""
     kinds = {"regression": float, "binary": lambda given: given > 0, "classes": int}
     as_label = kinds[asked.task]
     waiting = deque[Row]()
-    spent_cpu = spent_wall = 0.0
-    more = True
-    while more:
-        content = wire.receive()
+    spent = {"cpu_seconds": 0.0, "wall_seconds": 0.0}
+    while True:
+        labels, row = wire.recv()
         cpu, wall = time.process_time(), time.perf_counter()
-        (n_labels,) = count.unpack_from(content)
-        for label in struct.unpack_from(f"<{n_labels}f", content, count.size):
+        for label in labels:
             model.learn_one(waiting.popleft(), as_label(label))
-        end = count.size + 4 * n_labels
-        more = len(content) > end
-        if more:
-            values = row.unpack_from(content, end)
-            example = dict(zip(asked.names, values, strict=True))
+        if row is not None:
+            example = dict(zip(asked.names, row, strict=True))
             for name in asked.nominal:
                 example[name] = int(example[name])
             waiting.append(example)
-            predicted = answer.pack(*_predicted(model, example, asked))
-        spent_cpu += time.process_time() - cpu
-        spent_wall += time.perf_counter() - wall
-        if more:
-            wire.send(predicted)
-    return spent_cpu, spent_wall
+            predicted = _predicted(model, example, asked)
+        spent["cpu_seconds"] += time.process_time() - cpu
+        spent["wall_seconds"] += time.perf_counter() - wall
+        if row is None:
+            return spent
+        wire.send(predicted)
 
 
 def _predicted(model: Any, example: Row, asked: Asked) -> list[float]:
@@ -82,12 +73,7 @@ def _predicted(model: Any, example: Row, asked: Asked) -> list[float]:
 
 def main(inside: ModuleType, wire: Any, system: str, learner: str) -> None:
     """Read the order, learn the stream, and answer the time and memory that it took."""
-    order = wire.read()
-    names = tuple(f"x{place}" for place in range(order["n_features"]))
-    nominal = tuple(names[place] for place in order["nominal"])
-    groups = tuple(tuple(names[place] for place in group) for group in order["namespaces"])
-    asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal, groups)
-    model = inside.sibling(system).LEARNERS[learner](asked)
-    cpu, wall = play(wire, model, asked)
-    took = {"cpu_seconds": cpu, "wall_seconds": wall}
-    wire.write(took | {"peak_memory_mb": inside.peak_memory_mb()})
+    asked = Asked(**wire.recv())
+    model = importlib.import_module(system).LEARNERS[learner](asked)
+    spent = play(wire, model, asked)
+    wire.send(spent | {"peak_memory_mb": inside.peak_memory_mb()})

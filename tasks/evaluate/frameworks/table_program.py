@@ -1,12 +1,11 @@
 """System for tables inside its framework's environment: ``table_program SYSTEM``.
 
-It imports nothing of Leaseboard. It reads one order in JSON and ``data.npz`` from its folder, and
-answers in JSON.
+It imports nothing of Leaseboard. It reads one order and answers it.
 
 The system learns a frame and predicts the test rows. Every system gets the same frame:
 numbers with their gaps, booleans, and nominal columns as pandas has them. What it makes of them
-is what its own documentation advises. It answers the predictions, the CPU and wall seconds that
-are not the fit's, and the memory of its largest process. The labels of the test rows are not here.
+is what its own documentation advises. It answers the predictions, the CPU and wall seconds of the
+fit, and the memory of its largest process. The labels of the test rows are not here.
 """
 
 import os
@@ -18,7 +17,6 @@ from types import ModuleType
 from typing import Any
 
 Order = dict[str, Any]
-Data = dict[str, Any]
 Made = tuple[Any, dict[str, Any]]
 """Estimator, and more options of its `fit` than the frame and the labels."""
 
@@ -119,38 +117,36 @@ def main(inside: ModuleType, wire: Any, system: str) -> None:
     """Read the order, do it, answer."""
     import numpy as np
 
-    began = time.monotonic()
-    order = wire.read()
-    with np.load("data.npz") as stored:
-        data = dict(stored)
+    order = wire.recv()
     if system in COUNTING_WALL_SECONDS:
         _count_cpu_time()
-    clock = inside.spent_seconds
     model, options = SYSTEMS[system](order)
-    train, test = _frame(order, data, "train"), _frame(order, data, "test")
-    setup_cpu, setup_wall = clock(), time.monotonic() - began
-    model.fit(train, data["labels"], **options)
-    fitted_cpu, fitted_wall = clock(), time.monotonic()
+    train, test = _frame(order, "train"), _frame(order, "test")
+    cpu, wall = inside.spent_seconds(), time.monotonic()
+    model.fit(train, order["labels"], **options)
+    cpu, wall = inside.spent_seconds() - cpu, time.monotonic() - wall
     predictions = np.asarray(model.predict(test), dtype=np.float64).ravel()
-    wire.write(
+    wire.send(
         {
-            "predictions": predictions,
-            "other_cpu_seconds": setup_cpu + clock() - fitted_cpu,
-            "other_wall_seconds": setup_wall + time.monotonic() - fitted_wall,
+            "predictions": predictions.tolist(),
+            "cpu_seconds": cpu,
+            "wall_seconds": wall,
             "peak_memory_mb": inside.peak_memory_mb(),
         }
     )
 
 
-def _frame(order: Order, data: Data, part: str) -> Any:
+def _frame(order: Order, part: str) -> Any:
     """Return the rows of a part as a frame."""
     import pandas as pd
 
     frame = {}
-    for number, categories in enumerate(order["columns"]):
-        name, values = f"column{number}", data[f"{part}_{number}"]
+    for number, (values, categories) in enumerate(
+        zip(order[part], order["categories"], strict=True)
+    ):
         nominal = categories is not None
-        frame[name] = pd.Categorical.from_codes(values, categories) if nominal else values
+        column = pd.Categorical.from_codes(values, categories) if nominal else values
+        frame[f"column{number}"] = column
     return pd.DataFrame(frame)
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,7 +32,7 @@ from pydantic import Field, model_validator
 
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.probes.recorded import Build, Classifier
+from leaseboard.tasks.evaluate.probes.recorded import Candidates, Classifier
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
@@ -57,29 +56,35 @@ class CandidateOptions(SplitOptions):
 
     @model_validator(mode="after")
     def _check_pipelines(self) -> Self:
-        drawn = self.model_fields_set & {"configurations", "profile"}
-        if self.pipelines is not None and self.pipelines.suffix != ".py":
+        if self.pipelines is None:
+            return self
+        if self.pipelines.suffix != ".py":
             raise ValueError(
                 f"{str(self.pipelines)!r} is not a Python file: name a .py of pipelines"
             )
-        if self.pipelines is not None and drawn:
+        if drawn := self.model_fields_set & {"configurations", "profile"}:
             raise ValueError(f"pipelines are taken unchanged: remove {', '.join(sorted(drawn))}")
         return self
 
 
 @dataclass(frozen=True, slots=True)
-class GivenConfigurations:
-    """Configurations, what builds them, and what to call before the first is built."""
+class DrawnCandidates:
+    """Configurations that were drawn, each of a learner with a seed of its own."""
 
     configurations: list[Parameters]
-    build: Build
-    prepare: Callable[[], object] = lambda: None
-    classes: Sequence[str] = ()
+    seed: int
+    classes: tuple[str, ...] = ()
+
+    def build(self, parameters: Parameters) -> Classifier:
+        """Return the learner of `parameters`, whose library a replay does not need."""
+        from leaseboard.tasks.evaluate.learners import classifiers
+
+        return classifiers.build(parameters, self.seed)
 
 
 def on_split(
     dataset: Dataset, options: CandidateOptions, seed: int, made: Samples | None = None
-) -> tuple[Shuffled, GivenConfigurations]:
+) -> tuple[Shuffled, Candidates]:
     """Return the rows of a dataset by a seed, and the configurations on them; see `split`.
 
     The same seed draws and builds the same ones.
@@ -88,22 +93,9 @@ def on_split(
     if options.pipelines is not None:
         from leaseboard.tasks.evaluate.learners import pipelines
 
-        own = pipelines.read(options.pipelines)
-        return rows, GivenConfigurations(own.configurations(), own.build, classes=own.classes())
-
-    learner_seed = derive_seed(seed, "learner")
-
-    def build(parameters: Parameters) -> Classifier:
-        from leaseboard.tasks.evaluate.learners import classifiers
-
-        return classifiers.build(parameters, learner_seed)
-
-    def prepare() -> None:
-        """Load libraries before a probe's process is forked; a replay needs none."""
-        import leaseboard.tasks.evaluate.learners.classifiers  # noqa: F401
-
+        return rows, pipelines.read(options.pipelines)
     drawn = draw_configurations(options.profile, options.configurations, seed)
-    return rows, GivenConfigurations(drawn, build, prepare)
+    return rows, DrawnCandidates(drawn, derive_seed(seed, "learner"))
 
 
 class Range(Strict):

@@ -24,6 +24,7 @@ class Pipelines:
     estimators: Mapping[str, Any]
     digest: str = ""
 
+    @property
     def configurations(self) -> list[Parameters]:
         """Return one configuration for each, with the parameters of the estimator as text."""
         simple = bool, int, float, str, type(None)
@@ -41,6 +42,7 @@ class Pipelines:
         """Return a fresh copy of the estimator that `parameters` name."""
         return clone(self.estimators[str(parameters["name"])])
 
+    @property
     def classes(self) -> list[str]:
         """Return all that the estimators are made of and inherit, as ``module:Class``.
 

@@ -1,13 +1,13 @@
 """Probes: fits that are run once, each in a process of its own, and then replayed."""
 
-import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import KW_ONLY, asdict, dataclass
 from time import perf_counter, process_time
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import threadpoolctl
@@ -18,12 +18,18 @@ from leaseboard.algorithms.environments.samples import Probes
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import Parameters
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, between
+from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.keys.versions import recorded_key
-from leaseboard.tasks.processes.forks import call, call_here, over_cpu
-from leaseboard.tasks.store.recorded import Record, Records, Store
+from leaseboard.tasks.processes.child import call, call_here
+from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.store.recorded import Record, Store
 
 _PREDICT_ROWS = 100_000
+WALL_FACTOR, WALL_GRACE = 10, 30.0
+"""A fit that waits is ended after so many times its CPU seconds, and so many wall seconds."""
+
+Labelled = tuple[Any, NDArray[Any]]
+"""Rows, and their labels."""
 
 
 class Classifier(Protocol):
@@ -36,16 +42,54 @@ class Classifier(Protocol):
         """Return the classes of rows."""
 
 
-Build = Callable[[Parameters], Classifier]
-"""From a configuration to an untrained model; the same model at every call."""
+class Candidates(Protocol):
+    """Configurations, and what makes models of them; their module is part of a probe's key."""
+
+    @property
+    def configurations(self) -> Sequence[Parameters]:
+        """All, by number."""
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """Learners from anywhere, as ``package.module:Class``."""
+
+    def build(self, parameters: Parameters) -> Classifier:
+        """Return an untrained model; the same one at every call."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnPrefix:
-    """Fit on the first `rows` training rows, tested on the first `test_rows` test rows."""
+    """Fit on the first `rows` training rows, tested on the first `test_rows` test rows.
+
+    It is fitted on a row of each class that the prefix does not have, too.
+    """
+
+    kind: ClassVar[type[Probe]] = Probe
 
     rows: int
     test_rows: int
+
+    def prepare(self, samples: Samples) -> Record:
+        """Make what every fork inherits, and return the numbers of rows."""
+        _ = samples.firsts
+        return asdict(self)
+
+    def measure(self, model: Classifier, samples: Samples) -> Record:
+        """Return what the probe counts, and the cost of each part."""
+        rows, test_rows = self.rows, self.test_rows
+        model, tested, found = _tested(model, samples.fitted_on(rows), samples.test(test_rows))
+        found["half_test_correct"] = int(tested[: test_rows // 2].sum())
+        if rows == samples.train_rows:  # at full size the training accuracy is not asked for
+            return found
+        features, labels = samples.train(rows)
+        right, train_cpu, train_wall = _timed(lambda: _verdicts(model, features, labels))
+        return found | {
+            "train_correct": int(right.sum()),
+            "half_correct": int(right[: rows // 2].sum()),
+            "common": Counter(labels.tolist()).most_common(1)[0][1],
+            "train_cpu": train_cpu,
+            "train_wall": train_wall,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,162 +99,100 @@ class OnFolds:
     `verdicts`: keep which rows it classifies correctly.
     """
 
+    kind: ClassVar[type[Probe]] = FoldProbe
+
     rows: int
     folds: int
     fold: int
     verdicts: bool
+
+    def prepare(self, samples: Samples) -> Record:
+        """Deal the rows to folds, and return the numbers of rows."""
+        trained, tested = samples.fold(self.rows, self.fold, self.folds)
+        return {"rows": len(trained), "test_rows": len(tested)}
+
+    def measure(self, model: Classifier, samples: Samples) -> Record:
+        """Return what the probe counts, and the cost of each part."""
+        trained, tested = map(samples.at, samples.fold(self.rows, self.fold, self.folds))
+        _, right, found = _tested(model, trained, tested)
+        if self.verdicts:
+            found["right"] = "".join("01"[each] for each in right.astype(int))
+        return found
 
 
 @dataclass(eq=False)
 class RecordedFits:
     """Learners on a split, of which a probe is run only if it is not recorded.
 
-    - `build`: from a configuration to an untrained model.
     - `store`: keeps the probes; without one they are run again by the next.
-    - `code`: the module that makes the samples and the models.
-    - `classes`: learners from anywhere, as ``package.module:Class``.
     - `probe_seconds`: CPU seconds after which a probe is given up; None runs probes in this
       process, without a limit.
-    - `prepare`: called before a probe is run, to make what its subprocess needs.
 
     Notes
     -----
-    A recorded failure is replayed like a success: the same fit crashes again. A time-out is
-    replayed only for limits that are no longer than the one it met, and a recorded success that
-    took longer than `probe_seconds` counts as a time-out, as it would be if it were run now.
-    Running out of memory, and being killed, say more about the machine than about the probe, so
-    they are never recorded.
+    A recorded failure is replayed like a success: the same fit crashes again. Running out of
+    memory, and being killed, say more about the machine than about the probe, so they are never
+    recorded.
     """
 
     split: Shuffled
-    configurations: Sequence[Parameters]
-    build: Build
+    candidates: Candidates
     store: Store | None
     _: KW_ONLY
-    code: str
-    classes: Sequence[str] = ()
     probe_seconds: float | None = 3600.0
-    prepare: Callable[[], object] = lambda: None
 
     def __post_init__(self) -> None:
+        self.configurations = self.candidates.configurations
         self.train_rows, self.test_rows = self.split.train_rows, self.split.test_rows
-        self._limit = math.inf if self.probe_seconds is None else self.probe_seconds
         self._seen: dict[tuple[int, OnPrefix | OnFolds], Any] = {}
-        self._dealt: dict[tuple[int, int], NDArray[np.intp]] = {}
 
     def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
         """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
-            code=(__name__, self.code),
+            code=(__name__, type(self.candidates).__module__, self.split.make.__module__),
             libraries=("lightgbm",),
-            classes=self.classes,
+            classes=self.candidates.classes,
             configuration=dict(self.configurations[configuration]),
             samples=self.split.identity,
+            limit=self.probe_seconds,
             **asdict(asked),
         )
 
     def _known(self, configuration: int, asked: OnPrefix | OnFolds) -> Any:
         """Return the recorded probe, or a new one, recorded."""
         if (configuration, asked) not in self._seen:
-            self._seen[configuration, asked] = self._recorded(configuration, asked)
+            if self.store is None:
+                record, _ = self._run(configuration, asked)
+            else:
+                records = self.store.records(self.key(configuration, asked))
+                record, _ = records.once(lambda: self._run(configuration, asked))
+            self._seen[configuration, asked] = asked.kind(**record)
         return self._seen[configuration, asked]
 
-    def _recorded(self, configuration: int, asked: OnPrefix | OnFolds) -> Probe:
-        if self.store is None:
-            return self._limited(self._run(configuration, asked)[0])
-        records = self.store.records(self.key(configuration, asked))
-        records.refresh()
-        unrecorded: list[Probe] = []
-
-        def run(_number: int) -> Record | None:
-            probe, lasting = self._run(configuration, asked)
-            if not lasting:
-                unrecorded.append(probe)
-                return None
-            return asdict(probe) | {"limit": self._limit}
-
-        while (usable := self._usable(records, asked)) is None:
-            records.extend(run)
-            if unrecorded:
-                return unrecorded[0]
-        return usable
-
-    def _usable(self, records: Records, asked: OnPrefix | OnFolds) -> Probe | None:
-        """Return the newest attempt, if it answers for our limit."""
-        if not len(records):
-            return None
-        record = dict(records[len(records) - 1])
-        limit = record.pop("limit")
-        probe = (Probe if isinstance(asked, OnPrefix) else FoldProbe)(**record)
-        if probe.status == "timeout":
-            return probe if limit >= self._limit else None
-        return self._limited(probe)
-
-    def _limited(self, probe: Probe) -> Probe:
-        """Return a time-out for a success that took too long: the kernel counts whole seconds."""
-        if probe.status != "ok" or probe.cpu() <= self._limit:
-            return probe
-        return type(probe)(
-            rows=probe.rows,
-            test_rows=probe.test_rows,
-            fit_cpu=self._limit,
-            fit_wall=probe.wall() * self._limit / probe.cpu(),
-            status="timeout",
-            reason=over_cpu(self._limit).reason,
-        )
-
-    def _run(self, configuration: int, asked: OnPrefix | OnFolds) -> tuple[Probe, bool]:
+    def _run(self, configuration: int, asked: OnPrefix | OnFolds) -> tuple[Record, bool]:
         """Return the probe, and whether it would end so again."""
-        parameters = self.configurations[configuration]
-        # The forked process inherits what is made here.
-        samples, (trained, tested) = self.split.samples, self._fold(asked)
-        self.prepare()
-        if isinstance(asked, OnPrefix):
-            _ = samples.firsts  # which would be made again in every process
-            blank = Probe(rows=asked.rows, test_rows=asked.test_rows)
+        parameters, samples = self.configurations[configuration], self.split.samples
+        counts = asked.prepare(samples)
+
+        def measure() -> Record:
+            return asked.measure(self.candidates.build(parameters), samples)
+
+        if self.probe_seconds is None:
+            called = call_here(measure)
         else:
-            blank = FoldProbe(rows=len(trained), test_rows=len(tested))
-
-        def run() -> dict[str, Any]:
-            model = self.build(parameters)
-            if isinstance(asked, OnPrefix):
-                return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows))
-            features, labels = samples.train(asked.rows)
-            rows = trained, tested
-            return asdict(fit_and_test_fold(model, features, labels, rows, asked.verdicts))
-
-        limited = math.isfinite(self._limit)
-        called = call(run, self._limit) if limited else call_here(run)
-        if called.ending.status == "ok":
-            return type(blank)(**called.value), True
-        if called.ending.status == "skipped":
-            raise SkipError(called.ending.reason)
-        failed = replace(
-            blank,
-            fit_cpu=called.cpu_seconds,
-            fit_wall=called.wall_seconds,
-            status=called.ending.status,
-            reason=called.ending.reason,
-        )
-        return failed, called.ending.lasting
-
-    def _fold(self, asked: OnPrefix | OnFolds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows that a fold is trained and tested on.
-
-        Those of each class are dealt out to folds in turn, unless time or groups divide them.
-        """
-        if isinstance(asked, OnPrefix):
-            return (np.zeros(0, dtype=np.int64),) * 2
-        rule = self.split.samples.division
-        if (asked.rows, asked.folds) not in self._dealt:
-            _, labels = self.split.samples.train(asked.rows)
-            _, codes = np.unique(labels, return_inverse=True)
-            fold = np.empty(len(codes), dtype=np.intp)
-            fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % asked.folds
-            if rule.column:
-                fold = rule.of(slice(asked.rows)).blocks(asked.folds)
-            self._dealt[asked.rows, asked.folds] = fold
-        return rule.fold(self._dealt[asked.rows, asked.folds], asked.fold)
+            with suppress(Exception):  # the fork, which inherits its library, says why
+                self.candidates.build(parameters)
+            patience = self.probe_seconds * WALL_FACTOR + WALL_GRACE
+            limits = Limits(cpu_seconds=self.probe_seconds, wall_seconds=patience)
+            called = call(measure, limits)
+        ending = called.ending
+        if ending.status == "ok":
+            return counts | called.value, True
+        if ending.status == "skipped":
+            raise SkipError(ending.reason)
+        cost = {"fit_cpu": called.cpu_seconds, "fit_wall": called.wall_seconds}
+        why = {"status": ending.status, "reason": ending.reason}
+        return counts | cost | why, ending.lasting
 
 
 class RecordedProbes(RecordedFits, Probes):
@@ -252,7 +234,7 @@ class RecordedFolds(RecordedFits, Folds):
         missing = [asked for asked in missing if asked not in self._seen]
         if self.n_jobs < 2 or len(missing) < 2:
             return
-        self._fold(missing[0][1])
+        missing[0][1].prepare(self.split.samples)
         # Each fork sets and resets it for the whole process, so it is set here once.
         with (
             warnings.catch_warnings(),
@@ -269,58 +251,15 @@ class RecordedFolds(RecordedFits, Folds):
         return OnFolds(self.train_rows, self.folds, fold, verdicts=True)
 
 
-def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
-    """Return the probe of a model trained on a prefix and tested, with the cost of each part.
-
-    It is fitted on a row of each class that the prefix does not have, too.
-    """
-    features, labels = samples.train(rows)
-    model, tested, costs = _tested(model, *samples.fitted_on(rows), *samples.test(test_rows))
-    found = Probe(
-        rows=rows,
-        test_rows=test_rows,
-        test_correct=int(tested.sum()),
-        half_test_correct=int(tested[: test_rows // 2].sum()),
-        **costs,
-    )
-    if rows == samples.train_rows:  # at full size the training accuracy is not asked for
-        return found
-    right, train_cpu, train_wall = _timed(lambda: verdicts(model, features, labels))
-    return replace(
-        found,
-        train_correct=int(right.sum()),
-        half_correct=int(right[: rows // 2].sum()),
-        common=Counter(labels.tolist()).most_common(1)[0][1],
-        train_cpu=train_cpu,
-        train_wall=train_wall,
-    )
-
-
-def fit_and_test_fold(
-    model: Classifier, features: Any, labels: NDArray[Any], fold: tuple[Any, Any], keep: bool
-) -> FoldProbe:
-    """Return the probe of a model trained on the first rows of `fold`, tested on the others."""
-    by_place = getattr(features, "iloc", features)
-    parts = [(by_place[rows], labels[rows]) for rows in fold]
-    _, right, costs = _tested(model, *parts[0], *parts[1])
-    return FoldProbe(
-        rows=len(parts[0][1]),
-        test_rows=len(right),
-        test_correct=int(right.sum()),
-        right="".join("01"[each] for each in right.astype(int)) if keep else "",
-        **costs,
-    )
-
-
 def _tested(
-    model: Classifier, features: Any, labels: NDArray[Any], test_x: Any, test_y: NDArray[Any]
-) -> tuple[Classifier, NDArray[np.bool_], dict[str, Any]]:
-    """Return the trained model, its verdicts on the test rows, and the cost of both."""
-    model = able(model, labels)
-    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
-    right, test_cpu, test_wall = _timed(lambda: verdicts(model, test_x, test_y))
-    costs = {"fit_cpu": fit_cpu, "fit_wall": fit_wall}
-    return model, right, costs | {"test_cpu": test_cpu, "test_wall": test_wall}
+    model: Classifier, trained: Labelled, tested: Labelled
+) -> tuple[Classifier, NDArray[np.bool_], Record]:
+    """Return the trained model, its verdicts on the test rows, and their number and cost."""
+    model = able(model, trained[1])
+    _, fit_cpu, fit_wall = _timed(lambda: model.fit(*trained))
+    right, test_cpu, test_wall = _timed(lambda: _verdicts(model, *tested))
+    found = {"fit_cpu": fit_cpu, "fit_wall": fit_wall, "test_cpu": test_cpu}
+    return model, right, found | {"test_wall": test_wall, "test_correct": int(right.sum())}
 
 
 def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
@@ -335,16 +274,16 @@ def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
     return DummyClassifier(strategy="most_frequent")
 
 
-def verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
+def _verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows `model` classifies correctly, predicted in blocks to bound the memory."""
     right = np.empty(len(labels), dtype=np.bool_)
+    by_place = getattr(features, "iloc", features)
     for start in range(0, len(labels), _PREDICT_ROWS):
-        end = min(start + _PREDICT_ROWS, len(labels))
-        predicted = np.asarray(model.predict(between(features, start, end)))
-        block = labels[start:end]
-        if predicted.shape != block.shape:  # which == would broadcast
-            raise ValueError(f"{predicted.shape} is predicted for labels {block.shape}")
-        right[start:end] = predicted == block
+        block = slice(start, start + _PREDICT_ROWS)
+        predicted = np.asarray(model.predict(by_place[block]))
+        if predicted.shape != labels[block].shape:  # which == would broadcast
+            raise ValueError(f"{predicted.shape} is predicted for labels {labels[block].shape}")
+        right[block] = predicted == labels[block]
     return right
 
 

@@ -20,7 +20,7 @@ from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 Rows = NDArray[np.int32]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Samples:
     """Training rows, then test rows, in random order: every sample of an array is a view.
 
@@ -40,31 +40,46 @@ class Samples:
 
     def train(self, rows: int) -> tuple[Any, NDArray[Any]]:
         """Return S_tr: the first `rows` training rows, and their labels."""
-        return between(self.features, 0, rows), self.labels[:rows]
+        return self.at(slice(rows))
+
+    def test(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """Return S_te: the first `rows` test rows, and their labels."""
+        return self.at(slice(self.train_rows, self.train_rows + rows))
 
     def fitted_on(self, rows: int) -> tuple[Any, NDArray[Any]]:
         """Return S_tr, and the first row of each class that it does not have."""
         added = self.firsts[self.firsts >= rows]
-        if not len(added):
-            return self.train(rows)
-        chosen = np.concatenate([np.arange(rows), added])
-        by_place = getattr(self.features, "iloc", self.features)
-        return by_place[chosen], self.labels[chosen]
+        return (
+            self.at(np.concatenate([np.arange(rows), added])) if len(added) else self.train(rows)
+        )
+
+    def at(self, rows: Any) -> tuple[Any, NDArray[Any]]:
+        """Return some rows, by a slice or their numbers, and their labels."""
+        return getattr(self.features, "iloc", self.features)[rows], self.labels[rows]
 
     @cached_property
     def firsts(self) -> NDArray[np.intp]:
         """Numbers of the first training row of each class, ascending."""
         return np.flatnonzero(~pd.Series(self.labels[: self.train_rows]).duplicated().to_numpy())
 
-    def test(self, rows: int) -> tuple[Any, NDArray[Any]]:
-        """Return S_te: the first `rows` test rows, and their labels."""
-        start, end = self.train_rows, self.train_rows + rows
-        return between(self.features, start, end), self.labels[start:end]
+    def fold(self, rows: int, fold: int, folds: int) -> tuple[Any, Any]:
+        """Return the numbers of those of the first `rows` that a fold is trained and tested on.
 
+        Those of each class are dealt out to folds in turn, unless time or groups divide them.
+        """
+        if (rows, folds) not in self._dealt:
+            if self.division.column:
+                dealt = self.division.of(slice(rows)).blocks(folds)
+            else:
+                _, codes = np.unique(self.labels[:rows], return_inverse=True)
+                dealt = np.empty(rows, dtype=np.intp)
+                dealt[np.argsort(codes, kind="stable")] = np.arange(rows) % folds
+            self._dealt[rows, folds] = dealt
+        return self.division.fold(self._dealt[rows, folds], fold)
 
-def between(features: Any, start: int, end: int) -> Any:
-    """Return the rows from `start` to `end` of an array, a sparse matrix or a DataFrame."""
-    return features.iloc[start:end] if hasattr(features, "iloc") else features[start:end]
+    @cached_property
+    def _dealt(self) -> dict[tuple[int, int], NDArray[np.intp]]:
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +141,14 @@ def split(
     Raises DataError: a regression, a text column, or too few rows; and when the array is made, an
     infinite value.
     """
-    _check(dataset)
+    if dataset.task != "classification":
+        raise DataError(
+            f"{dataset.reference}: configurations are selected by accuracy, which needs classes:"
+            " binarize the numeric target with ?threshold=10, or make each value a class with"
+            " ?task=classification"
+        )
+    with naming(dataset.reference):
+        refuse_text(dataset)
     n_rows, rule = len(dataset.target), division(dataset)
 
     def make() -> Samples:
@@ -157,14 +179,3 @@ def encoder(dataset: Dataset, train: Rows) -> UnitRangeEncoder:
 def labels_of(dataset: Dataset) -> NDArray[np.int32]:
     """Return the codes of the classes."""
     return dataset.target.cat.codes.to_numpy().astype(np.int32)
-
-
-def _check(dataset: Dataset) -> None:
-    if dataset.task != "classification":
-        raise DataError(
-            f"{dataset.reference}: configurations are selected by accuracy, which needs classes:"
-            " binarize the numeric target with ?threshold=10, or make each value a class with"
-            " ?task=classification"
-        )
-    with naming(dataset.reference):
-        refuse_text(dataset)

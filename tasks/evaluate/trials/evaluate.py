@@ -5,28 +5,38 @@ from __future__ import annotations
 import contextlib
 import math
 import pickle
+import signal
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
-from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.preprocess import CODE, INDICATOR
+from leaseboard.tasks.processes.child import Child, EndedError, call_here
+from leaseboard.tasks.processes.limits import Limits
 
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.trials.scoring import Judge
 
 Task = Literal["classification", "regression"]
 Matrix = NDArray[np.float32]
+
+WORKING_MEMORY = 64
+"""MB of the distances between rows that neighbours look at at once; scikit-learn's are 1024."""
+BOOSTING = 0.6
+"""Share of the seconds of an order in which trees are added; the rest is for predictions."""
+GRACE_SECONDS = 0.5
+"""After the seconds of an order a learner may finish what Python cannot interrupt."""
+WALL_FACTOR, WALL_GRACE = 10, 30.0
+"""A trial that waits is ended after so many times its CPU seconds, and so many wall seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +47,8 @@ class Fold:
     train_y: NDArray[Any]
     validation_x: Matrix
     validation_y: NDArray[Any]
-    test_x: Matrix | None
-    test_y: NDArray[Any] | None
+    test_x: Matrix | None = None
+    test_y: NDArray[Any] | None = None
     train_weight: NDArray[np.float64] | None = None
 
 
@@ -59,12 +69,6 @@ class Arrays:
     kinds: NDArray[np.int8] | None = None
     """Of features, see `leaseboard.tasks.preprocess.tables.TableEncoder`; None: all are alike."""
 
-    def seen_by(self, order: Order) -> NDArray[np.intp] | None:
-        """Return the features that the learner of an order gets; None: all."""
-        if self.kinds is None or not self.kinds.any():
-            return None
-        return np.flatnonzero(self.kinds != (INDICATOR if order.codes else CODE))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialData:
@@ -76,12 +80,6 @@ class TrialData:
     """The modules that split and encode."""
     arrays: Callable[[], Arrays]
     """Makes the encoded data; called only if a trial must be run."""
-
-
-WORKING_MEMORY = 64
-"""MB of the distances between rows that neighbours look at at once; scikit-learn's are 1024."""
-BOOSTING = 0.6
-"""Share of the seconds of an order in which trees are added; the rest is for predictions."""
 
 
 class Stopped(BaseException):
@@ -150,49 +148,135 @@ class Judged:
     """Its pickled models, fold by fold; None if another process ran it."""
 
 
-def run(
-    order: Order,
-    arrays: Arrays,
-    begin: Callable[[], object] = lambda: None,
-    end: Callable[[], object] = lambda: None,
-) -> TrialOutcome:
+def run_apart(order: Order, arrays: Arrays, limits: Limits) -> tuple[TrialOutcome, float]:
+    """Return the outcome of a trial in a fork, and the CPU seconds of that.
+
+    The fork has the arrays and the learner's library of this process, and one thread.
+
+    - `limits`: CPU seconds of the trial, and memory in addition to that of this process.
+    """
+    import sklearn.metrics  # noqa: F401 - forks inherit it, and no trial is charged for it
+    import threadpoolctl  # no replayed trial needs it
+
+    assert limits.cpu_seconds is not None
+    with contextlib.suppress(Exception):  # the trial meets it again, and says why
+        _new(order, arrays)
+    patience = limits.cpu_seconds * WALL_FACTOR + WALL_GRACE
+    if order.clock == "wall":
+        patience = min(patience, order.seconds + GRACE_SECONDS)
+    memory = (limits.memory_mb or 0.0) + psutil.Process().memory_info().rss / 1e6
+    # The trial's own part ends by itself; as much again is for the test.
+    most = Limits(cpu_seconds=2 * limits.cpu_seconds, wall_seconds=patience, memory_mb=memory)
+    begin = time.perf_counter()
+    # Set here and inherited: OpenBLAS would first start its threads in the fork.
+    with (
+        threadpoolctl.threadpool_limits(1),
+        Child.fork(lambda: pickle.dumps(run(order, arrays, limits))) as child,
+    ):
+        try:
+            outcome: TrialOutcome = pickle.loads(child.answer(most))  # noqa: S301 - our own fork
+        except EndedError as end:
+            wall = time.perf_counter() - begin
+            waited = end.ending.status == "timeout" and wall > patience
+            late = order.clock == "wall" and wall > order.seconds
+            spun = end.code == -signal.SIGVTALRM or (end.ending.status == "timeout" and not waited)
+            if late or spun:
+                outcome = _stopped(order, limits)
+            else:
+                outcome = TrialOutcome(status=end.ending.status, reason=end.ending.reason)
+            spent = min(wall, limits.cpu_seconds)
+            outcome = replace(outcome, cpu_seconds=spent, wall_seconds=wall)
+    return outcome, child.cpu_seconds
+
+
+def run(order: Order, arrays: Arrays, limits: Limits | None = None) -> TrialOutcome:
     """Fit and score; an exception of the estimator is a failed trial, not an error.
 
     The cost is that of fitting and validating. Scoring the test rows is for the record and is
     not part of it.
 
-    - `begin`: called when the learner's library is imported and the trial's own work begins.
-    - `end`: called when it ends, before the test rows are scored.
+    - `limits`: of a process of its own, which signals stop or end.
     """
-    clock = _Clock(end)
+    clock = _Clock(order, limits)
+
+    def work() -> TrialOutcome:
+        _new(order, arrays)  # imports its library before the clock starts
+        clock.start()
+        try:
+            return _fitted(order, arrays, clock)
+        finally:
+            clock.stop()
+
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _new(order, arrays)  # imports its library before the clock starts
-            begin()
-            clock.start()
-            outcome = _fitted(order, arrays, clock)
-            judged = arrays.judge is not None
-            if not math.isfinite(outcome.reward if outcome.score is None else outcome.score):
-                why = "score is not a number" if judged else "predictions are not finite"
-                outcome = TrialOutcome(status="diverged", reason=f"the {why}")
+        called = call_here(work)
+        ending = called.ending
+        outcome = called.value or TrialOutcome(status=ending.status, reason=ending.reason)
+        if not math.isfinite(outcome.reward if outcome.score is None else outcome.score):
+            why = "predictions are not finite" if arrays.judge is None else "score is not a number"
+            outcome = TrialOutcome(status="diverged", reason=f"the {why}")
     except Stopped:
-        outcome = TrialOutcome(status="stopped")
-    except MemoryError:
-        outcome = TrialOutcome(status="memout", reason="out of memory")
-    except Exception as error:  # noqa: BLE001 - any error of a learner is its trial's outcome
-        full = fault_of_disk(error)
-        status = "skipped" if full else "crash"
-        outcome = TrialOutcome(status=status, reason=full or one_line(error))
+        outcome = _stopped(order, limits)
     cpu_seconds, wall_seconds = clock.stop()
     return replace(outcome, cpu_seconds=cpu_seconds, wall_seconds=wall_seconds)
 
 
-def possible(outcome: TrialOutcome) -> TrialOutcome:
-    """Return `outcome`; SkipError for one that the machine prevented, which is not recorded."""
-    if outcome.status == "skipped":
-        raise SkipError(outcome.reason)
-    return outcome
+def _stopped(order: Order, limits: Limits | None) -> TrialOutcome:
+    """Return the outcome of a trial that its own seconds or its limit of CPU time ended."""
+    over = None if limits is None else limits.breach(math.inf, 0.0, 0.0)
+    if over is None or (limits and order.seconds < (limits.cpu_seconds or math.inf)):
+        return TrialOutcome(status="stopped")
+    return TrialOutcome(status=over.status, reason=over.reason)
+
+
+class _Clock:
+    """CPU and wall seconds from `start` to the first `stop`; with limits it raises `Stopped`.
+
+    A learner that nothing interrupts is then killed by SIGVTALRM.
+    """
+
+    def __init__(self, order: Order, limits: Limits | None) -> None:
+        self._order = order
+        self._limits = limits
+        self._spent: tuple[float, float] | None = None
+        self._cpu, self._wall = time.process_time(), time.perf_counter()
+
+    def start(self) -> None:
+        self._cpu, self._wall = time.process_time(), time.perf_counter()
+        if self._limits is None:
+            return
+        cpu, wall = self._limits.cpu_seconds or math.inf, math.inf
+        if self._order.clock == "cpu":
+            cpu = min(cpu, self._order.seconds)
+        else:
+            wall = self._order.seconds
+        for timer, number, seconds in (
+            (signal.ITIMER_PROF, signal.SIGPROF, cpu),
+            (signal.ITIMER_REAL, signal.SIGALRM, wall),
+        ):
+            if math.isfinite(seconds):
+                signal.signal(number, self._end)
+                signal.setitimer(timer, max(seconds, 1e-3))
+        if math.isfinite(cpu):
+            signal.setitimer(signal.ITIMER_VIRTUAL, cpu + GRACE_SECONDS)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in the clock of the order."""
+        if self._order.clock == "cpu":
+            return time.process_time() - self._cpu
+        return time.perf_counter() - self._wall
+
+    def stop(self) -> tuple[float, float]:
+        if self._spent is None:
+            self._spent = time.process_time() - self._cpu, time.perf_counter() - self._wall
+            if self._limits is not None:
+                for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL, signal.ITIMER_VIRTUAL):
+                    signal.setitimer(timer, 0)
+        return self._spent
+
+    def _end(self, *_: object) -> None:
+        if self._spent is None:
+            raise Stopped
 
 
 def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:
@@ -208,35 +292,6 @@ def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:
     return 1 / (1 + error / scale) if scale > 0 else float(error == 0)
 
 
-def one_line(error: BaseException) -> str:
-    """Return an exception in one short line."""
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
-
-
-class _Clock:
-    """CPU and wall seconds from `start` to the first `stop`."""
-
-    def __init__(self, end: Callable[[], object]) -> None:
-        self._spent: tuple[float, float] | None = None
-        self._end = end
-        self.start()
-
-    def start(self) -> None:
-        self._cpu, self._wall = time.process_time(), time.perf_counter()
-
-    def seconds(self, clock: Literal["cpu", "wall"]) -> float:
-        if clock == "cpu":
-            return time.process_time() - self._cpu
-        return time.perf_counter() - self._wall
-
-    def stop(self) -> tuple[float, float]:
-        if self._spent is None:
-            self._spent = self.seconds("cpu"), self.seconds("wall")
-            self._end()
-        return self._spent
-
-
 def _fitted(order: Order, arrays: Arrays, clock: _Clock) -> TrialOutcome:
     """Return the outcome without its cost, which the test does not belong to."""
     if arrays.judge is not None:
@@ -250,12 +305,12 @@ def _fitted(order: Order, arrays: Arrays, clock: _Clock) -> TrialOutcome:
     tested, model = arrays.folds[0], models[0]
     if arrays.refit is not None:
         tested, model = arrays.refit, _fit(order, arrays, arrays.refit)
-    test, measures = None, {}
-    if tested.test_x is not None and tested.test_y is not None:
-        said = model.predict(tested.test_x)
-        test = reward_of(arrays.task, tested.test_y, said)
-        measures = _measures(arrays.task, tested, model, said)
-    return TrialOutcome(float(np.mean(rewards)), test, measures=measures)
+    reward = float(np.mean(rewards))
+    if tested.test_x is None or tested.test_y is None:
+        return TrialOutcome(reward)
+    said = model.predict(tested.test_x)
+    test = reward_of(arrays.task, tested.test_y, said)
+    return TrialOutcome(reward, test, measures=_measures(arrays.task, tested, model, said))
 
 
 def _measures(task: Task, tested: Fold, model: Any, said: NDArray[Any]) -> Measures:
@@ -276,6 +331,7 @@ def _measures(task: Task, tested: Fold, model: Any, said: NDArray[Any]) -> Measu
 
 
 def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialOutcome:
+    """Fit fold after fold while the seconds of the order last, and score what there is."""
     folds = arrays.folds if order.fidelity == 1 else arrays.folds[:1]
     if order.refit:
         assert arrays.refit is not None
@@ -285,18 +341,16 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     n_classes = 0 if judge.classes is None else len(judge.classes)
     done = fitted_in(order.keep)
     before, trees = len(done), 0
-    stops = len(arrays.folds) == 1 and not order.refit
-
-    def left() -> float:
-        return order.seconds * BOOSTING - clock.seconds(order.clock)
-
+    left = None  # seconds in which a single fit may add trees
+    if len(arrays.folds) == 1 and not order.refit and recipes.stoppable(order.estimator):
+        left = lambda: order.seconds * BOOSTING - clock.seconds  # noqa: E731
     try:
         for fold in folds[before:]:
             new = len(done) - before
-            if new and clock.seconds(order.clock) * (new + 1) / new > order.seconds:
+            if new and clock.seconds * (new + 1) / new > order.seconds:
                 break  # the next one would be stopped
-            model = _fit(order, arrays, fold, left if stops else None)
-            trees = recipes.trees_if_stopped(model) if stops else 0
+            model = _fit(order, arrays, fold, left)
+            trees = recipes.trees_if_stopped(model) if left else 0
             part = predict(model, fold.validation_x, n_classes)
             if not np.isfinite(part).all():
                 raise FloatingPointError("the predictions are not finite")
@@ -308,19 +362,16 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
         if not done:
             raise
     predictions = np.concatenate([part for _, part in done])
-    if len(predictions) < len(judge.targets):
-        judge = judge.first(len(predictions))
+    judge = judge.first(len(predictions))
     score = judge.score(predictions)
     if len(done) == len(folds) or not math.isfinite(score):
         kept = predictions if order.refit or len(folds) == len(arrays.folds) else None
         return TrialOutcome(judge.reward(score), score=score, predictions=kept, trees=trees)
-    # Of fewer rows a score is less certain: its lower bound counts.
-    reward = judge.reward(score - judge.noise(predictions, order.seed))
-    reason = f"{len(done)} of {len(folds)} folds"
     return TrialOutcome(
-        reward,
+        # Of fewer rows a score is less certain: its lower bound counts.
+        judge.reward(score - judge.noise(predictions, order.seed)),
         status="stopped",
-        reason=reason,
+        reason=f"{len(done)} of {len(folds)} folds",
         score=score,
         predictions=predictions,
         folds=len(done),
@@ -356,15 +407,13 @@ def predict(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
         if hasattr(model, "predict_proba"):
             given = model.predict_proba(features)
         else:
-            given = softmax(np.asarray(model.decision_function(features), dtype=np.float64))
-    if len(model.classes_) == n_classes:
-        return np.asarray(given, dtype=np.float32)
+            given = _softmax(np.asarray(model.decision_function(features), dtype=np.float64))
     probabilities = np.zeros((len(features), n_classes), dtype=np.float32)
     probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = given
     return probabilities
 
 
-def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the softmax of scores, shape (n_rows, n_classes), or (n_rows,) for two classes."""
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros(len(scores)), scores])
@@ -373,41 +422,30 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _new(order: Order, arrays: Arrays) -> Any:
-    seen = arrays.seen_by(order)
-    if seen is None:
-        n_features = arrays.folds[0].train_x.shape[1]
+    """Return the estimator, behind the choice of its features if it does not get all."""
+    n_features = arrays.folds[0].train_x.shape[1]
+    if arrays.kinds is None or not arrays.kinds.any():
         return recipes.build(order.estimator, order.values, n_features, order.seed)
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import make_pipeline
 
+    seen = np.flatnonzero(arrays.kinds != (INDICATOR if order.codes else CODE))
     model = recipes.build(order.estimator, order.values, len(seen), order.seed)
     return make_pipeline(ColumnTransformer([("seen", "passthrough", seen)]), model)
 
 
 def _fit(order: Order, arrays: Arrays, fold: Fold, left: Callable[[], float] | None = None) -> Any:
     """Return the fitted model; one that adds trees has fewer if the seconds `left` end."""
-    model = _new(order, arrays)
-    options = {}
-    if left is not None and order.seconds < math.inf and recipes.stoppable(order.estimator):
+    model, options = _new(order, arrays), {}
+    rows: Any = slice(None)
+    if order.fidelity < 1:
+        n_rows = len(fold.train_x)
+        shuffled = generator(order.seed, "fidelity").permutation(n_rows)
+        rows = np.sort(shuffled[: max(2, round(order.fidelity * n_rows))])
+    if left is not None and order.seconds < math.inf:
         options["callbacks"] = [recipes.stopping(left)]
-    if order.fidelity == 1:
-        options |= _weighted(fold.train_weight)
-        return model.fit(fold.train_x, fold.train_y, **_of_last_step(model, options))
-    n_rows = len(fold.train_x)
-    rows = generator(order.seed, "fidelity").permutation(n_rows)
-    rows = np.sort(rows[: max(2, round(order.fidelity * n_rows))])
-    weight = None if fold.train_weight is None else fold.train_weight[rows]
-    options |= _weighted(weight)
-    return model.fit(fold.train_x[rows], fold.train_y[rows], **_of_last_step(model, options))
-
-
-def _weighted(weight: NDArray[np.float64] | None) -> dict[str, Any]:
-    return {} if weight is None else {"sample_weight": weight}
-
-
-def _of_last_step(model: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a fit as those of a pipeline's last step, if the model is one."""
-    steps = getattr(model, "steps", None)
-    return (
-        {f"{steps[-1][0]}__{name}": each for name, each in options.items()} if steps else options
-    )
+    if fold.train_weight is not None:
+        options["sample_weight"] = fold.train_weight[rows]
+    if hasattr(model, "steps"):  # of a pipeline, whose last step is the learner
+        options = {f"{model.steps[-1][0]}__{name}": each for name, each in options.items()}
+    return model.fit(fold.train_x[rows], fold.train_y[rows], **options)

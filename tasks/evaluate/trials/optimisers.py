@@ -6,10 +6,11 @@ the first one stopped.
 """
 
 import importlib.util
+import itertools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -55,7 +56,7 @@ class _Tried:
 
     suggestion: Suggestion
     default: bool
-    rewards: list[float] = field(default_factory=list)
+    rewards: list[float]
 
 
 class Guided(Optimiser):
@@ -87,13 +88,9 @@ class Guided(Optimiser):
         shares: Sequence[float] = (1.0,),
     ) -> None:
         super().__init__(space, seed)
-        leads = {name: arm.leads() for name, arm in space.arms.items()}
-        self._leads = [
-            Suggestion(name, every[number])
-            for number in range(max(map(len, leads.values())))
-            for name, every in leads.items()
-            if number < len(every)
-        ]
+        leads = [[(name, each) for each in arm.leads()] for name, arm in space.arms.items()]
+        turns = itertools.chain.from_iterable(itertools.zip_longest(*leads))
+        self._leads = [Suggestion(*lead) for lead in turns if lead is not None]
         self._make = then
         self._then: Optimiser | None = None
         self._shares = shares
@@ -117,14 +114,13 @@ class Guided(Optimiser):
 
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
         """Enter a finished trial into its rung."""
-        chosen = self._deserving()
-        if chosen is None:
-            suggestion = replace(suggestion, fidelity=1.0)
-            if self._then is not None:
-                self._then.tell(len(self._tried), suggestion, reward)
-            chosen = _Tried(suggestion, default=len(self._tried) < len(self.space.arms))
-            self._tried.append(chosen)
-        chosen.rewards.append(reward)
+        if (chosen := self._deserving()) is not None:
+            chosen.rewards.append(reward)
+            return
+        begun, suggestion = len(self._tried), replace(suggestion, fidelity=1.0)
+        if self._then is not None:
+            self._then.tell(begun, suggestion, reward)
+        self._tried.append(_Tried(suggestion, begun < len(self.space.arms), [reward]))
 
     def _deserving(self) -> _Tried | None:
         """Return who goes on, from the highest rung down: a default, or one of the best third."""
@@ -164,7 +160,7 @@ class TreeParzen(Optimiser):
         from hyperopt.base import Domain
         from hyperopt.tpe import suggest
 
-        arms = [_arm_expression(name, arm) for name, arm in space.arms.items()]
+        arms = [_expression(name, arm) for name, arm in space.arms.items()]
         # One arm needs no choice of the arm.
         expression = hp.choice("arm", arms) if len(arms) > 1 else arms[0]
         self._domain = Domain(lambda _: 0.0, expression, pass_expr_memo_ctrl=False)
@@ -200,7 +196,7 @@ class TreeParzen(Optimiser):
         values: dict[str, Any] = {"arm": self.names.index(name)} if len(self.names) > 1 else {}
         for key, value in suggestion.parameters.items():
             spec = self.space.arms[name].hyperparameters[key]
-            values[f"{name}.{key}"] = value if spec.choices is None else spec.place(value)
+            values[f"{name}.{key}"] = spec.place(value) if spec.type == "choice" else value
         return values
 
 
@@ -211,12 +207,6 @@ def check(kind: str) -> None:
     """Raise UsageError for an unknown optimiser."""
     if kind not in KINDS:
         raise UsageError(f"unknown optimiser {kind!r}: known are {', '.join(KINDS)}")
-
-
-def require(kind: str) -> None:
-    """Raise SkipError if the optimiser `kind` needs an extra that is not installed."""
-    if kind in ("smac", "bohb") and importlib.util.find_spec("smac") is None:
-        raise SkipError(f"{kind} needs smac, which is not installed: {command_for('smac')}")
 
 
 def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -> Optimiser:
@@ -240,7 +230,13 @@ def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -
     return Smac(space, seed, multi_fidelity=kind == "bohb")
 
 
-def _arm_expression(name: str, arm: Arm) -> dict[str, Any]:
+def require(kind: str) -> None:
+    """Raise SkipError if the optimiser `kind` needs an extra that is not installed."""
+    if kind in ("smac", "bohb") and importlib.util.find_spec("smac") is None:
+        raise SkipError(f"{kind} needs smac, which is not installed: {command_for('smac')}")
+
+
+def _expression(name: str, arm: Arm) -> dict[str, Any]:
     """Return an arm in hyperopt's form: what is conditional hangs below what activates it."""
     from hyperopt import hp
 
@@ -248,29 +244,25 @@ def _arm_expression(name: str, arm: Arm) -> dict[str, Any]:
     nodes = {key: _node(f"{name}.{key}", spec) for key, spec in specs.items() if spec.when}
     found = {}
     for key, spec in specs.items():
-        if spec.when:
-            continue
-        if spec.choices is None:
+        if not spec.when and spec.type == "choice":
+            branches = []
+            for value in spec.choices:
+                below = [other for other in nodes if value in specs[other].when.get(key, ())]
+                branches.append({"value": value} | {other: nodes[other] for other in below})
+            found[key] = hp.choice(f"{name}.{key}", branches)
+        elif not spec.when:
             found[key] = _node(f"{name}.{key}", spec)
-            continue
-        branches = []
-        for value in spec.choices:
-            below = [child for child, other in specs.items() if value in other.when.get(key, ())]
-            branches.append({"value": value} | {child: nodes[child] for child in below})
-        found[key] = hp.choice(f"{name}.{key}", branches)
     return found
 
 
 def _node(label: str, spec: Hyperparameter) -> Any:
     from hyperopt import hp
 
-    if spec.choices is not None:
+    if spec.type == "choice":
         return hp.choice(label, spec.choices)
-    low, high = spec.range
-    if spec.type == "int":
-        if spec.log:
-            return hp.qloguniform(label, math.log(low), math.log(high), 1)
-        return hp.uniformint(label, low, high)
     if spec.log:
-        return hp.loguniform(label, math.log(low), math.log(high))
-    return hp.uniform(label, low, high)
+        ends = math.log(spec.low), math.log(spec.high)
+        whole = spec.type == "int"
+        return hp.qloguniform(label, *ends, 1) if whole else hp.loguniform(label, *ends)
+    make = hp.uniformint if spec.type == "int" else hp.uniform
+    return make(label, float(spec.low), float(spec.high))

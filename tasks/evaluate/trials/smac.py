@@ -51,15 +51,16 @@ class Smac(Optimiser):
             output_directory=folder,
             **budgets,
         )
-        facade = (
-            smac.MultiFidelityFacade if multi_fidelity else smac.HyperparameterOptimizationFacade
-        )
+        facade: Any = smac.HyperparameterOptimizationFacade
+        never: Any = _never_called
+        if multi_fidelity:
+            facade, never = smac.MultiFidelityFacade, _never_called_with_budget
         design = facade.get_initial_design(scenario, n_configs=INITIAL_DESIGN)
         maximizer = facade.get_acquisition_maximizer(scenario)
         maximizer._local_search = _OrderedSearch(self._configspace, seed=seed)  # noqa: SLF001
         self._facade = facade(
             scenario,
-            _never_called_with_budget if multi_fidelity else _never_called,  # by their arguments
+            never,  # told from the other by its arguments
             model=_one_thread_forest(self._configspace, seed),
             initial_design=design,
             acquisition_maximizer=maximizer,
@@ -119,31 +120,31 @@ def configspace(space: Space, seed: int) -> Any:
         chosen = ConfigSpace.Categorical("arm", names, default=names[0])
         found.add(chosen)
     for name, arm in space.arms.items():
-        nodes = {key: _node(f"{name}:{key}", spec) for key, spec in arm.hyperparameters.items()}
+        specs = arm.hyperparameters
+        nodes = {key: _node(f"{name}:{key}", spec) for key, spec in specs.items()}
         found.add(*nodes.values())
-        for key, spec in arm.hyperparameters.items():
-            conditions = (
-                [] if chosen is None else [ConfigSpace.EqualsCondition(nodes[key], chosen, name)]
-            )
+        for key, spec in specs.items():
+            conditions: list[Any] = []
+            if chosen is not None:
+                conditions.append(ConfigSpace.EqualsCondition(nodes[key], chosen, name))
             for parent, values in spec.when.items():
-                positions = [str(arm.hyperparameters[parent].place(value)) for value in values]
-                conditions.append(ConfigSpace.InCondition(nodes[key], nodes[parent], positions))
+                places = [str(specs[parent].place(value)) for value in values]
+                conditions.append(ConfigSpace.InCondition(nodes[key], nodes[parent], places))
             if len(conditions) > 1:
-                found.add(ConfigSpace.AndConjunction(*conditions))
-            elif conditions:
-                found.add(conditions[0])
+                conditions = [ConfigSpace.AndConjunction(*conditions)]
+            found.add(*conditions)
     return found
 
 
 def _node(label: str, spec: Hyperparameter) -> Any:
-    if spec.choices is not None:
+    if spec.type == "choice":
         places = [str(place) for place in range(len(spec.choices))]
         return ConfigSpace.Categorical(label, places, default=str(spec.place(spec.default)))
-    low, high = spec.range
+    make: Any = ConfigSpace.Integer if spec.type == "int" else ConfigSpace.Float
     default = spec.clipped(float(spec.default or 0))
-    if spec.type == "int":
-        return ConfigSpace.Integer(label, (int(low), int(high)), default=default, log=spec.log)
-    return ConfigSpace.Float(label, (low, high), default=default, log=spec.log)
+    return make(
+        label, (spec.clipped(spec.low), spec.clipped(spec.high)), default=default, log=spec.log
+    )
 
 
 def _one_thread_forest(space: Any, seed: int) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import unknown
 from leaseboard.tasks.machine.paths import conf_files
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
@@ -26,12 +26,12 @@ class Hyperparameter(Strict):
     """Hyperparameter: a range of numbers, or choices."""
 
     type: Literal["int", "float", "choice"]
-    low: float | int | None = None
-    high: float | int | None = None
+    low: float | int = 0
+    high: float | int = 0
     """The closed range of a number."""
     log: bool = False
     """Uniform on a logarithmic scale."""
-    choices: list[Choice] | None = None
+    choices: list[Choice] = Field(default_factory=list)
     """The values of a choice."""
     default: Choice = None
     """The library's own default."""
@@ -40,20 +40,14 @@ class Hyperparameter(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.type == "choice":
-            if not self.choices or len(self.choices) < 2:
-                raise ValueError("a choice needs at least two choices")
-            if self.default not in self.choices:
-                raise ValueError(f"default {self.default!r} is not one of the choices")
-            return self
-        if self.low is None or self.high is None or not self.low < self.high:
+        if self.type == "choice" and len(self.choices) < 2:
+            raise ValueError("a choice needs at least two choices")
+        if self.type != "choice" and not self.low < self.high:
             raise ValueError(f"a range needs low < high, not {self.low} and {self.high}")
         if self.log and self.low <= 0:
             raise ValueError(f"a logarithmic range must be positive, not from {self.low}")
-        if isinstance(self.default, (str, bool)) or self.default is None:
-            raise ValueError(f"default {self.default!r} is not a number")
-        if not self.low <= self.default <= self.high:
-            raise ValueError(f"default {self.default} is outside [{self.low}, {self.high}]")
+        if not self.allows(self.default):
+            raise ValueError(f"default {self.default!r} is outside its range or choices")
         return self
 
     def active(self, values: Mapping[str, Any]) -> bool:
@@ -62,39 +56,27 @@ class Hyperparameter(Strict):
 
     def allows(self, value: Choice) -> bool:
         """Return whether `value` is one of its choices, or a number in its range."""
-        if self.choices is not None:
+        if self.type == "choice":
             return value in self.choices
-        low, high = self.range
-        return isinstance(value, (int, float)) and low <= value <= high
+        return isinstance(value, (int, float)) and self.low <= value <= self.high
 
     def draw(self, rng: np.random.Generator) -> Choice:
         """Return a value drawn uniformly, on a logarithmic scale if `log`."""
-        if self.choices is not None:
+        if self.type == "choice":
             return self.choices[int(rng.integers(len(self.choices)))]
-        low, high = self.range
-        if self.type == "int" and not self.log:
-            return int(rng.integers(int(low), int(high) + 1))
-        value = math.exp(rng.uniform(math.log(low), math.log(high))) if self.log else (
-            rng.uniform(low, high)
-        )  # fmt: skip
-        return self.clipped(value)
+        if self.log:
+            return self.clipped(math.exp(rng.uniform(math.log(self.low), math.log(self.high))))
+        if self.type == "int":
+            return int(rng.integers(int(self.low), int(self.high) + 1))
+        return self.clipped(rng.uniform(self.low, self.high))
 
     def place(self, value: Choice) -> int:
         """Return the number of `value` among the choices, where True is not 1."""
-        same = [choice == value and type(choice) is type(value) for choice in self.choices or ()]
-        return same.index(True)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Closed range of a number."""
-        if self.low is None or self.high is None:
-            raise UsageError(f"a {self.type} has no range")
-        return float(self.low), float(self.high)
+        return [(type(each), each) for each in self.choices].index((type(value), value))
 
     def clipped(self, value: float) -> int | float:
         """Return `value` inside the range, rounded if the hyperparameter is whole."""
-        low, high = self.range
-        inside = min(max(float(value), low), high)
+        inside = float(min(max(value, self.low), self.high))
         return round(inside) if self.type == "int" else inside
 
 
@@ -119,24 +101,20 @@ class Arm(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for name, spec in self.hyperparameters.items():
-            if len(spec.when) > 1:
-                raise ValueError(f"{name} depends on {len(spec.when)} others: one is the most")
+        tuned = self.hyperparameters
+        for name, spec in tuned.items():
             for parent, values in spec.when.items():
-                choices = getattr(self.hyperparameters.get(parent), "choices", None)
-                if choices is None:
-                    raise ValueError(f"{name} depends on {parent!r}, which is not a choice here")
-                if self.hyperparameters[parent].when:
-                    raise ValueError(f"{name} depends on {parent!r}, which is conditional itself")
-                for value in values:
-                    if value not in choices:
-                        raise ValueError(f"{name} depends on {parent}={value!r}, no choice of it")
-        for given in self.first:
-            for name, value in given.items():
-                if name not in self.hyperparameters:
-                    raise ValueError(f"first names {name!r}, which is not tuned here")
-                if not self.hyperparameters[name].allows(value):
-                    raise ValueError(f"first has {name}={value!r}, outside its range or choices")
+                other = tuned.get(parent)
+                if len(spec.when) > 1 or other is None or other.when:
+                    raise ValueError(
+                        f"{name} depends on {parent!r}: one choice of the same arm, which depends"
+                        " on no other, may be a condition"
+                    )
+                if not all(value in other.choices for value in values):
+                    raise ValueError(f"{name} depends on {parent}={values}, no choices of it")
+        for name, value in (pair for given in self.first for pair in given.items()):
+            if name not in tuned or not tuned[name].allows(value):
+                raise ValueError(f"first has {name}={value!r}, outside its range or choices")
         return self
 
     @property
@@ -146,35 +124,30 @@ class Arm(Strict):
 
     def active(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return those of `values` whose conditions hold."""
-        return {
-            name: values[name]
-            for name, spec in self.hyperparameters.items()
-            if spec.active(values)
-        }
+        specs = self.hyperparameters.items()
+        return {name: values[name] for name, spec in specs if spec.active(values)}
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return active hyperparameters, drawn uniformly."""
-        drawn = {name: spec.draw(rng) for name, spec in self.hyperparameters.items()}
-        return self.active(drawn)
+        return self.active({name: spec.draw(rng) for name, spec in self.hyperparameters.items()})
 
     def defaults(self) -> dict[str, Any]:
         """Return the active defaults."""
-        return self.active({name: spec.default for name, spec in self.hyperparameters.items()})
-
-    def decoded(self, values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-        """Return hyperparameters whose numbers, or places among the choices, are in `values`."""
-        return {
-            name: spec.clipped(values[prefix + name])
-            if spec.choices is None
-            else spec.choices[int(values[prefix + name])]
-            for name, spec in self.hyperparameters.items()
-            if prefix + name in values
-        }
+        return self.leads()[0]
 
     def leads(self) -> list[dict[str, Any]]:
         """Return the defaults and the configurations of `first`, with what is active of each."""
         every = {name: spec.default for name, spec in self.hyperparameters.items()}
         return [self.active({**every, **given}) for given in ({}, *self.first)]
+
+    def decoded(self, values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        """Return hyperparameters whose numbers, or places among the choices, are in `values`."""
+        found = {}
+        for name, spec in self.hyperparameters.items():
+            if (value := values.get(prefix + name)) is not None:
+                choice = spec.type == "choice"
+                found[name] = spec.choices[int(value)] if choice else spec.clipped(value)
+        return found
 
 
 class Space(Strict):
@@ -213,6 +186,12 @@ def load_space(name: str, conf: Path | None = None) -> Space:
     return _read(path, path.read_bytes() if path.is_file() else b"")
 
 
+@functools.lru_cache(maxsize=32)
+def _read(path: Path, content: bytes) -> Space:
+    """Return the space in a file; parsing it costs as much as replaying two hundred trials."""
+    return load_yaml(path, Space)
+
+
 def searched(name: str, arms: list[str] | None) -> list[Space]:
     """Return the spaces of `arms` that a search may be over before the task of its data is known.
 
@@ -224,13 +203,7 @@ def searched(name: str, arms: list[str] | None) -> list[Space]:
     if arms is None:
         return found
     able = [space for space in found if space.arms.keys() >= set(arms)]
-    known = {arm: None for space in found for arm in space.arms}
     if not able:
+        known = {arm: None for space in found for arm in space.arms}
         raise unknown("arm", next((arm for arm in arms if arm not in known), arms[0]), known)
     return [space.restricted(arms) for space in able]
-
-
-@functools.lru_cache(maxsize=32)
-def _read(path: Path, content: bytes) -> Space:
-    """Return the space in a file; parsing it costs as much as replaying two hundred trials."""
-    return load_yaml(path, Space)

@@ -50,15 +50,6 @@ def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> FoldsEnvir
     """Return the environment of `job` on `dataset`; probes are recorded in the store."""
     options = Options(**job.environment)
     rows, drawn = candidates.on_split(dataset, options, job.environment_seed, parts)
-    folds = RecordedFolds(
-        rows,
-        drawn.configurations,
-        drawn.build,
-        Store(),
-        folds=options.folds,
-        code=candidates.__name__,
-        classes=drawn.classes,
-        probe_seconds=options.probe_seconds,
-        prepare=drawn.prepare,
-    )
+    limit = options.probe_seconds
+    folds = RecordedFolds(rows, drawn, Store(), folds=options.folds, probe_seconds=limit)
     return FoldsEnvironment(folds, job.environment_seed, job.budget)

@@ -17,9 +17,9 @@ from leaseboard.tasks.evaluate.outcomes import TableTrials
 from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.evaluate import TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
-from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.tables import Scale
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
         store=Store(),
-        limits=TrialLimits(options.trial_cpu_seconds, options.trial_memory_mb),
+        limits=Limits(cpu_seconds=options.trial_cpu_seconds, memory_mb=options.trial_memory_mb),
     )
 
 

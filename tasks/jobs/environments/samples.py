@@ -71,16 +71,7 @@ def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesEnv
         probes: Probes = RecordedVerdicts(dataset.features, seed, options.test_fraction)
     else:
         rows, drawn = candidates.on_split(dataset, options, seed, parts)
-        probes = RecordedProbes(
-            rows,
-            drawn.configurations,
-            drawn.build,
-            Store(),
-            code=candidates.__name__,
-            classes=drawn.classes,
-            probe_seconds=options.probe_seconds,
-            prepare=drawn.prepare,
-        )
+        probes = RecordedProbes(rows, drawn, Store(), probe_seconds=options.probe_seconds)
     return SamplesEnvironment(
         probes, seed, job.budget, options.unit, options.initial_rows, SearchSession
     )

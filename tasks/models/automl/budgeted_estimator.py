@@ -113,8 +113,7 @@ class AutoMLEstimator(BaseEstimator):
         The memory of that process.
     n_jobs : int
         How many arms may be tried at once where the policy is certain to pull them all, as in
-        the rounds of Rising Bandits; -1 for as many as there are processors. Under a budget in
-        seconds only as many as a tenth of what is left of it is enough to start.
+        the rounds of Rising Bandits; -1 for as many as there are processors.
     store : path or str, optional
         A SQLite file that holds the trials, for another fit on the same data to replay, or the
         address of a PostgreSQL.

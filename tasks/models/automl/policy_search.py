@@ -32,7 +32,6 @@ from leaseboard.tasks.evaluate.trials.evaluate import (
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space, digest
-from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.models.automl.ensemble import (
     CANDIDATES,
     EnsembleMember,
@@ -43,6 +42,7 @@ from leaseboard.tasks.models.automl.ensemble import (
 from leaseboard.tasks.models.automl.progress import audited, shown
 from leaseboard.tasks.models.automl.validation import Validation
 from leaseboard.tasks.preprocess import tables
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 
 NOISE = 2
@@ -116,13 +116,11 @@ class PolicySearch:
             store = Store(str(self.estimator.store or scratch / "store.sqlite"))
             stack.callback(store.table.database.close)
             self.trials = self._trials(scratch, store)
-            stack.callback(self.trials.close)
-            warmed = self.trials.warm()
+            self.trials.warm()
             seconds = self.unit != "trials"
             budget, overhead = self.budget, 0.0
             if seconds:
                 overhead = self.spent + (clock() - begin)
-                overhead += warmed if self.unit == "cpu_seconds" else 0.0
                 budget = max(0.0, self.budget * (1 - RESERVED) - overhead)
             env = PullsEnvironment(
                 self.trials, budget, self.unit, self.seed, "reward",
@@ -180,7 +178,10 @@ class PolicySearch:
             settings = estimator.policy, settings_of(self.policy)
             identity += [digest(self.space), self.unit, self.budget, *settings]
         if estimator.trial_cpu_seconds is not None:
-            limits = TrialLimits(estimator.trial_cpu_seconds, estimator.trial_memory_mb)
+            limits = Limits(
+                cpu_seconds=float(estimator.trial_cpu_seconds),
+                memory_mb=float(estimator.trial_memory_mb),
+            )
         # It needs probabilities themselves, and not only their order.
         scorer = judge.scoring if callable(judge.scoring) else get_scorer(judge.scoring)
         probabilistic = getattr(scorer, "_response_method", "") == "predict_proba"

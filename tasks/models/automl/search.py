@@ -341,11 +341,8 @@ class SelectionSearch(BaseSearchCV):
         split = self._split(X, y, 0.0 if on_folds else self.test_fraction, seed)
         common: dict[str, Any] = {
             "split": split,
-            "configurations": made.configurations(),
-            "build": made.build,
+            "candidates": made,
             "store": None if self.store is None else Store(str(self.store)),
-            "code": __name__,
-            "classes": made.classes(),
             "probe_seconds": self.probe_seconds,
         }
         if not on_folds:

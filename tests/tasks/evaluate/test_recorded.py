@@ -2,7 +2,6 @@
 
 import functools
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,13 +18,14 @@ from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import module_file
 from leaseboard.tasks.models.automl.estimators import AutoMLClassifier
 from leaseboard.tasks.models.automl.search import SelectionSearch
-from leaseboard.tasks.processes.forks import Called, Ending
+from leaseboard.tasks.processes.child import Called
+from leaseboard.tasks.processes.limits import Ending
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 load = functools.cache(load_again)
 MAKING = (
     (StoredTrials, "_compute"),
-    (BudgetedTrials, "_within"),
+    (BudgetedTrials, "_compute"),
     (RecordedFits, "_run"),
 )
 READS_DATA = {"tasks/fetch/dataset.py"}
@@ -98,7 +98,7 @@ def edit(copied, monkeypatch):
 def made(tmp_path, monkeypatch):
     """Return the files of this project whose functions ran, for each value that was made."""
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(pulls, "TrialLimits", lambda *_: None)
+    monkeypatch.setattr(pulls, "Limits", lambda **_: None)
     monkeypatch.setattr(recorded, "call", lambda f, _: Called(Ending("ok"), f()))
     values = []
 
@@ -189,19 +189,3 @@ def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, mo
 
     assert made
     assert set().union(*made) - covered - READS_DATA == set()
-
-
-def test_the_key_of_trials_covers_all_that_a_worker_imports():
-    code = "import sys, leaseboard.tasks.evaluate.trials.worker\nprint(*sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    ours = {
-        name
-        for name in said.stdout.split()
-        if name.startswith(("leaseboard.algorithms.", "leaseboard.tasks."))
-    }
-    for apart in ("algorithms.caches", "tasks.machine.disk"):  # where kernels are kept, how full
-        ours.discard(f"leaseboard.{apart}")  # a disk is: neither moves a score
-    covered = versions.sources("leaseboard.tasks.evaluate.trials.replay")
-
-    assert "leaseboard.tasks.evaluate.trials.evaluate" in ours
-    assert {path for path in map(module_file, ours) if path.exists()} <= covered

@@ -141,19 +141,6 @@ def test_no_process_outlives_its_job(shared, folder, tmp_path, algorithm):
     assert_gone(int(pid_file.read_text()))
 
 
-def test_the_process_of_trials_serves_the_next_job_and_ends_with_its_worker(tmp_path):
-    files = [tmp_path / "first", tmp_path / "second"]
-    with pool() as workers:
-        for file in files:
-            (tmp_path / f"job-{file.name}").mkdir()
-            assert run(workers, f"trial:{file}", tmp_path / f"job-{file.name}").status == "ok"
-        first, second = (int(file.read_text()) for file in files)
-        assert psutil.pid_exists(first)
-
-    assert first == second
-    assert_gone(first)
-
-
 def test_stop_interrupts_running_jobs_at_once(folder):
     with pool() as workers:
         workers.warm([job("well")] * 2)

@@ -63,17 +63,17 @@ def test_a_regression_is_learned(fits):
 
 
 def test_a_fit_of_ours_is_run_again_when_its_space_changes(fits, monkeypatch, tmp_path):
-    once = Mock(side_effect=SkipError("not run"))
-    monkeypatch.setattr(runs, "_once", once)
+    asked = Mock(side_effect=SkipError("not run"))
+    monkeypatch.setattr(Store, "records", asked)
 
     def key():
         with pytest.raises(SkipError):
             fits(mixed())[0].fit("leaseboard", 0, 30.0)
-        return once.call_args.args[1]
+        return asked.call_args.args[0]
 
     shipped, repeated = key(), key()
     monkeypatch.chdir(tmp_path)
-    space = load_space(SUITED["classification"]).model_dump(exclude_none=True)
+    space = load_space(SUITED["classification"]).model_dump()
     (tmp_path / "conf" / "spaces").mkdir(parents=True)
     space["arms"].pop(next(iter(space["arms"])))
     name = f"{SUITED['classification']}.yaml"
@@ -97,11 +97,10 @@ def test_a_fit_is_run_once_and_replayed(fits):
 
 def test_no_label_of_a_test_row_leaves_this_process(fits):
     found, rows = fits(mixed())
+    sent = found._data()
 
-    arrays = found._arrays()
-
-    assert [len(each) for name, each in arrays.items() if name == "labels"] == [len(rows.train)]
-    assert {name.partition("_")[0] for name in arrays} == {"labels", "train", "test"}
+    assert set(sent) == {"categories", "train", "test", "labels"}
+    assert len(sent["labels"]) == len(rows.train)
 
 
 def test_a_system_that_is_not_installed_is_skipped_with_the_fix(fits, monkeypatch, tmp_path):
@@ -111,27 +110,17 @@ def test_a_system_that_is_not_installed_is_skipped_with_the_fix(fits, monkeypatc
         fits(mixed())[0].fit("flaml", 0, 30.0)
 
 
-def test_dates_are_numbers_and_our_own_folds_respect_them(fits, monkeypatch):
+def test_dates_are_numbers_and_our_own_folds_respect_them(fits):
     data = mixed()
     data.features["day"] = pd.date_range("2026-01-01", periods=200)[::-1]
-    sent = {}
-
-    def answer(_, system, order, arrays, __):
-        sent.update(order=order, arrays=arrays)
-        zeros = {"predictions": [0.0] * 40, "peak_memory_mb": 1.0}
-        seconds = ("cpu_seconds", "wall_seconds", "other_cpu_seconds", "other_wall_seconds")
-        return zeros | dict.fromkeys(seconds, 0.0)
-
-    monkeypatch.setattr(runs, "run_once", answer)
     made, rows = fits(data)
-    made.fit("leaseboard", 0, 5.0)
-    days = list(made.dataset.features).index("day days")
+    sent, days = made._data(), list(made.dataset.features).index("day days")
+    train = sent["train"][days]
 
     assert rows.test.tolist() == list(range(40))
-    assert sent["arrays"][f"train_{days}"].max() < sent["arrays"][f"test_{days}"].min()
-    train = sent["arrays"][f"train_{days}"]
-    assert len(sent["order"]["cv"]) == runs.FOLDS
-    assert all(train[before].max() < train[after].min() for before, after in sent["order"]["cv"])
+    assert train.max() < sent["test"][days].min()
+    assert len(sent["cv"]) == runs.FOLDS
+    assert all(train[before].max() < train[after].min() for before, after in sent["cv"])
 
 
 def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):

@@ -120,9 +120,9 @@ def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
     assert asked[-1] == (3, 1000)
     assert found["chosen"] == 1
     assert found["dropped"] == {
-        "0": "0.6000 at 20000 rows is not the best",
-        "2": "0.8000 at 20000 rows is not the best",
-        "3": "0.3000 at 1000 rows is pruned",
+        0: "0.6000 at 20000 rows is not the best",
+        2: "0.8000 at 20000 rows is not the best",
+        3: "0.3000 at 1000 rows is pruned",
     }
     assert given["grid"] == (({"configuration": [0, 1, 2, 3]},), {"seed": 5})
     assert given["study"]["direction"] == "maximize"
@@ -186,7 +186,7 @@ def test_what_cannot_be_trained_is_dropped_without_a_warning(halved):
             found = halved(lambda c, f=failing: None if c in f else 0.5 + c / 10, folds)
 
             assert found["chosen"] == chosen
-            assert all(found["dropped"][str(each)] == "it failed" for each in failing)
+            assert all(found["dropped"][each] == "it failed" for each in failing)
 
 
 def test_its_default_sampler_is_tpe(study):

@@ -1,14 +1,14 @@
-"""Five learners, 29 hyperparameters, and draws that are prefixes of each other."""
-
-from __future__ import annotations
+"""Candidates of a selection: drawn by a seed, or a user's own list of classifiers."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.learners import candidates, classifiers
-from leaseboard.tasks.evaluate.learners.classifiers import FixedStepNetwork
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.evaluate.learners import candidates, classifiers, pipelines
 
 
 def test_five_learners_have_29_hyperparameters_that_are_drawn_within_their_domains():
@@ -25,40 +25,97 @@ def test_five_learners_have_29_hyperparameters_that_are_drawn_within_their_domai
                     assert domain.low * 0.999 <= parameters[name] <= domain.high * 1.001
 
 
-def test_a_longer_draw_begins_with_the_shorter():
+def test_a_longer_draw_begins_with_the_shorter_and_learners_alternate():
     drawn = candidates.draw_configurations("bounded", 20, seed=5)
+    learners = [parameters["learner"] for parameters in drawn]
+
     assert candidates.draw_configurations("bounded", 7, seed=5) == drawn[:7]
     assert candidates.draw_configurations("bounded", 20, seed=6) != drawn
-    learners = [parameters["learner"] for parameters in drawn]
-    assert learners[:5] == learners[5:10]
     assert len(set(learners[:5])) == 5
+    assert learners[:5] == learners[5:10]
 
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
-def test_every_learner_learns_float32_rows_alike_every_time():
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_learner_learns_float32_rows_alike_every_time(classes):
     drawn = [*candidates.draw_configurations("bounded", 5, seed=2),
              *candidates.draw_configurations("late", 4, seed=2)]  # fmt: skip
-    for classes in (2, 3):
-        X, y = make_classification(
-            1000, 6, n_informative=4, n_classes=classes, class_sep=1.5, random_state=0
-        )
-        X, y = X.astype(np.float32), y.astype(np.int32)
-        for parameters in drawn:
-            models = [classifiers.build(parameters, seed=4).fit(X, y) for _ in range(2)]
-            if parameters["learner"] != "EpochsNetwork":  # which is to learn little from few rows
-                assert np.mean(models[0].predict(X) == y) > 0.55
-            assert np.array_equal(models[0].predict(X), models[1].predict(X))
+    X, y = make_classification(
+        1000, 6, n_informative=4, n_classes=classes, class_sep=1.5, random_state=0
+    )
+    X, y = X.astype(np.float32), y.astype(np.int32)
+    for parameters in drawn:
+        one, other = (classifiers.build(parameters, seed=4).fit(X, y) for _ in range(2))
+        if parameters["learner"] != "EpochsNetwork":  # which is to learn little from few rows
+            assert np.mean(one.predict(X) == y) > 0.55
+        assert np.array_equal(one.predict(X), other.predict(X))
 
 
 def test_a_network_takes_the_same_number_of_steps_on_any_sample():
     rng = np.random.default_rng(0)
-    for rows in (30, 100, 1000, 50_000):
+    for rows in (30, 1000, 50_000):
         X = rng.random((rows, 2), dtype=np.float32)
-        network = FixedStepNetwork(width=4, steps=160, batch_size=50)
-        network.fit(X, (X[:, 0] > 0.5).astype(int))
-        assert network.network_._optimizer.t == 160
+        network = classifiers.FixedStepNetwork(width=4, steps=160, batch_size=50)
+        assert network.fit(X, (X[:, 0] > 0.5).astype(int)).network_._optimizer.t == 160
 
 
-def test_an_unknown_learner_is_named():
+FILE = """
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+PIPELINES = {"line": LogisticRegression(C=2.0), "tree": DecisionTreeClassifier(max_depth=3)}
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, helper=""):
+        if helper:  # its folder stays on the path of modules
+            (tmp_path / "helper_of_pipes.py").write_text(helper)
+        (tmp_path / "mine.py").write_text(text)
+        return pipelines.read(tmp_path / "mine.py")
+
+    return read
+
+
+def test_pipelines_are_named_by_their_users_or_numbered_after_their_classes(read):
+    own = read(FILE)
+    line, tree = own.configurations
+    listed = [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())]
+
+    assert (line["name"], line["learner"], line["C"]) == ("line", "LogisticRegression", 2.0)
+    assert own.build(tree).max_depth == 3
+    assert own.build(tree) is not own.estimators["tree"]
+    assert list(pipelines.named(listed).estimators) == ["LogisticRegression-0", "Pipeline-1"]
+
+
+def test_other_code_of_a_file_or_of_its_helper_gives_other_configurations(read):
+    helped = FILE + "import helper_of_pipes\n"
+    first = read(helped, "DEPTH = 1").configurations
+
+    assert read(helped + "# said\n", "DEPTH = 1").configurations == first
+    assert read(helped, "DEPTH = 22").configurations != first
+    assert read(helped + "x = 1\n", "DEPTH = 1").configurations != first
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("X = 1", "no list or mapping called PIPELINES"),
+        ("PIPELINES = []", "at least one"),
+        ("PIPELINES = [3]", "'int-0' is not a classifier"),
+        ("from sklearn.linear_model import Ridge\nPIPELINES = [Ridge()]", "'Ridge-0' is not a"),
+        ("PIPELINES = [", r"mine.py:1: SyntaxError: '\[' was never closed"),
+        ("\nimport nowhere", "mine.py:2: ModuleNotFoundError: No module named 'nowhere'"),
+    ],
+)
+def test_a_file_without_classifiers_is_refused(read, text, message):
+    with pytest.raises(LeaseboardError, match=message):
+        read(text)
+
+
+def test_what_does_not_exist_is_named(tmp_path):
+    with pytest.raises(UsageError, match=r"no pipelines file .*none\.py"):
+        pipelines.read(tmp_path / "none.py")
     with pytest.raises(UsageError, match="unknown learner 'Oracle'"):
         classifiers.build({"learner": "Oracle"}, seed=0)

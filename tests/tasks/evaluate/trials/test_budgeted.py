@@ -9,9 +9,10 @@ from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData, f
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space, load_space
-from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 
+LIMITS = Limits(cpu_seconds=60.0, memory_mb=4000)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3)).astype(np.float32)
 Y = (X[:, 0] > 0).astype(np.int64)
@@ -100,7 +101,7 @@ def slow(monkeypatch, tmp_path):
 
 def test_a_trial_that_is_stopped_between_folds_keeps_them_and_goes_on_after_them(slow, tmp_path):
     slow.arms["slow"].constants["seconds"] = 0.2
-    search = trials(tmp_path, slow, limits=TrialLimits(cpu_seconds=63.0))
+    search = trials(tmp_path, slow, limits=LIMITS)
     search.warm()
     begun = search.trial(0, 0, 0.55)
     kept = search.judged(begun.seed)
@@ -119,7 +120,6 @@ def test_a_trial_that_is_stopped_between_folds_keeps_them_and_goes_on_after_them
     assert begun.cpu_seconds + whole.cpu_seconds > 0.5
     assert search.judged(whole.seed).predictions.shape == (90, 2)
     assert len(fitted_in(kept.file)) == 3
-    search.close()
 
 
 def test_a_fold_that_was_cut_off_in_writing_is_fitted_again(tmp_path):
@@ -136,9 +136,7 @@ def test_a_fold_that_was_cut_off_in_writing_is_fitted_again(tmp_path):
 def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again(
     slow, tmp_path, clock
 ):
-    # A limit of its own: a worker that rests from another test does not find the learner.
-    limits = TrialLimits(cpu_seconds=61.0 if clock == "cpu" else 62.0)
-    search = trials(tmp_path, slow, limits=limits, clock=clock)
+    search = trials(tmp_path, slow, limits=LIMITS, clock=clock)
     search.warm()
     begin = time.process_time()
     for seconds in (0.2, 0.4):
@@ -148,7 +146,6 @@ def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again
     assert search.trial(0, 0, 0.3).reason == UNAFFORDABLE  # it took .4 without an end
     assert Store(tmp_path / "store.sqlite").table.counted()[1] == 0  # nothing is on record
     assert time.process_time() - begin < 5
-    search.close()
 
 
 def test_a_trial_that_would_take_longer_than_is_left_is_not_begun(tmp_path):
@@ -209,8 +206,8 @@ def test_the_leaders_are_the_best_trials_of_each_arm_with_their_seconds_on_all_r
     )
     assert {seconds for _, seconds in leaders} < {
         record["cpu_seconds"]
-        for known in search._progress.values()
-        for record in [known.stream.records[known.n]]
+        for begun in search._begun.values()
+        for record in [begun.stream.records[begun.n]]
     }
 
 

@@ -97,7 +97,8 @@ def test_folds_respect_time_and_groups(table, algorithm, given, by):
         rule = env._fits._rule
         pairs = [rule.fold(rule.blocks(runs.FOLDS), fold) for fold in range(runs.FOLDS)]
     else:
-        pairs = [env._probes._fold(asked) for asked in asked_of(env, kind)]
+        shuffled = env._probes.split
+        pairs = [shuffled.samples.fold(shuffled.train_rows, fold, 3) for fold in range(3)]
     assert len(pairs) >= 3
     for trained, tested in ((train[a], train[b]) for a, b in pairs):
         assert len(trained)
@@ -106,14 +107,6 @@ def test_folds_respect_time_and_groups(table, algorithm, given, by):
             assert days[trained].max() < days[tested].min()
         else:
             assert not set(shops.iloc[trained]) & set(shops.iloc[tested])
-
-
-def asked_of(env, kind):
-    """Return what the folds of an environment are asked by."""
-    from leaseboard.tasks.evaluate.probes.recorded import OnFolds
-
-    rows = env._probes.train_rows
-    return [OnFolds(rows, 3, fold, verdicts=kind == "folds") for fold in range(3)]
 
 
 @pytest.mark.parametrize("by", ["weekly", "group", "group=", "column=x"])
