@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 import importlib
-import json
 import os
+import pickle
 import resource
 import signal
 import socket
@@ -418,7 +418,7 @@ def call(function: Callable[[], Any], limits: Limits) -> Called:
     exception), a ``timeout`` or a ``memout``, or is ``skipped`` if the disk is full. A call that
     breaks the limit of CPU time is charged the limit.
 
-    - `function`: returns a value of JSON's types.
+    - `function`: returns a value that can be pickled.
     """
     import threadpoolctl  # of those alone that call
 
@@ -426,17 +426,17 @@ def call(function: Callable[[], Any], limits: Limits) -> Called:
 
     def answer() -> bytes:
         called = call_here(function)
-        return json.dumps(called._replace(cpu_seconds=time.process_time())).encode()
+        return pickle.dumps(called._replace(cpu_seconds=time.process_time()))
 
     # One thread is set here and inherited: set in the child, OpenBLAS would first start its
     # threads there, and each spins for some 20 ms of CPU time.
     with threadpoolctl.threadpool_limits(1), Child.fork(answer) as child:
         try:
-            ending, *rest = json.loads(child.answer(limits))
+            called: Called = pickle.loads(child.answer(limits))  # noqa: S301 - our own fork
         except EndedError as end:
             late = end.ending.status == "timeout" and limits.cpu_seconds
             return Called(end.ending, None, late or 0.0, time.perf_counter() - started)
-    return Called(Ending(*ending), *rest)
+    return called
 
 
 def call_here(function: Callable[[], Any]) -> Called:

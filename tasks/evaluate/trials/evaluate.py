@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import math
 import pickle
-import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +19,7 @@ from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.preprocess import CODE, INDICATOR
-from leaseboard.tasks.processes.child import Child, EndedError, call_here
+from leaseboard.tasks.processes.child import call, call_here
 from leaseboard.tasks.processes.limits import Limits
 
 if TYPE_CHECKING:
@@ -33,8 +32,8 @@ WORKING_MEMORY = 64
 """MB of the distances between rows that neighbours look at at once; scikit-learn's are 1024."""
 BOOSTING = 0.6
 """Share of the seconds of an order in which trees are added; the rest is for predictions."""
-GRACE_SECONDS = 0.5
-"""After the seconds of an order a learner may finish what Python cannot interrupt."""
+WITH_TEST = 1.5
+"""How many times its limit of CPU seconds a trial may take with its test, which costs nothing."""
 WALL_FACTOR, WALL_GRACE = 10, 30.0
 """A trial that waits is ended after so many times its CPU seconds, and so many wall seconds."""
 
@@ -80,10 +79,6 @@ class TrialData:
     """The modules that split and encode."""
     arrays: Callable[[], Arrays]
     """Makes the encoded data; called only if a trial must be run."""
-
-
-class Stopped(BaseException):
-    """End of the seconds of the order; no learner is to catch it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,135 +143,82 @@ class Judged:
     """Its pickled models, fold by fold; None if another process ran it."""
 
 
-def run_apart(order: Order, arrays: Arrays, limits: Limits) -> tuple[TrialOutcome, float]:
-    """Return the outcome of a trial in a fork, and the CPU seconds of that.
-
-    The fork has the arrays and the learner's library of this process, and one thread.
+def run_apart(order: Order, arrays: Arrays, limits: Limits) -> TrialOutcome:
+    """Run a trial in a fork, which has the arrays and the learner's library of this process.
 
     - `limits`: CPU seconds of the trial, and memory in addition to that of this process.
     """
-    import sklearn.metrics  # noqa: F401 - forks inherit it, and no trial is charged for it
-    import threadpoolctl  # no replayed trial needs it
+    import sklearn.metrics  # noqa: F401 - no trial is charged for it
 
     assert limits.cpu_seconds is not None
     with contextlib.suppress(Exception):  # the trial meets it again, and says why
         _new(order, arrays)
-    patience = limits.cpu_seconds * WALL_FACTOR + WALL_GRACE
-    if order.clock == "wall":
-        patience = min(patience, order.seconds + GRACE_SECONDS)
-    memory = (limits.memory_mb or 0.0) + psutil.Process().memory_info().rss / 1e6
-    # The trial's own part ends by itself; as much again is for the test.
-    most = Limits(cpu_seconds=2 * limits.cpu_seconds, wall_seconds=patience, memory_mb=memory)
-    begin = time.perf_counter()
-    # Set here and inherited: OpenBLAS would first start its threads in the fork.
-    with (
-        threadpoolctl.threadpool_limits(1),
-        Child.fork(lambda: pickle.dumps(run(order, arrays, limits))) as child,
-    ):
-        try:
-            outcome: TrialOutcome = pickle.loads(child.answer(most))  # noqa: S301 - our own fork
-        except EndedError as end:
-            wall = time.perf_counter() - begin
-            waited = end.ending.status == "timeout" and wall > patience
-            late = order.clock == "wall" and wall > order.seconds
-            spun = end.code == -signal.SIGVTALRM or (end.ending.status == "timeout" and not waited)
-            if late or spun:
-                outcome = _stopped(order, limits)
-            else:
-                outcome = TrialOutcome(status=end.ending.status, reason=end.ending.reason)
-            spent = min(wall, limits.cpu_seconds)
-            outcome = replace(outcome, cpu_seconds=spent, wall_seconds=wall)
-    return outcome, child.cpu_seconds
+    cpu, wall = limits.cpu_seconds, limits.cpu_seconds * WALL_FACTOR + WALL_GRACE
+    if order.clock == "cpu":
+        cpu = min(cpu, order.seconds)
+    else:
+        wall = min(wall, order.seconds)
+    most = Limits(
+        cpu_seconds=max(1e-3, cpu * (WITH_TEST if arrays.judge is None else 1.0)),
+        wall_seconds=max(1e-3, wall),
+        memory_mb=(limits.memory_mb or 0.0) + psutil.Process().memory_info().rss / 1e6,
+    )
+    called = call(lambda: run(order, arrays), most)
+    spent = min(called.cpu_seconds, limits.cpu_seconds)
+    late = called.ending.status == "timeout"
+    if late and order.seconds in (cpu, wall):
+        outcome = _stopped(order, arrays)
+    elif late and called.wall_seconds < wall:
+        outcome = _over(limits)
+    elif called.value is None:
+        outcome = TrialOutcome(status=called.ending.status, reason=called.ending.reason)
+    else:
+        outcome = called.value
+        return outcome if outcome.cpu_seconds <= limits.cpu_seconds else _over(limits)
+    return replace(outcome, cpu_seconds=spent, wall_seconds=called.wall_seconds)
 
 
-def run(order: Order, arrays: Arrays, limits: Limits | None = None) -> TrialOutcome:
+def _over(limits: Limits) -> TrialOutcome:
+    """Return the outcome of a trial that took more CPU time than its limit."""
+    over = limits.breach(math.inf, 0.0, 0.0)
+    assert over is not None
+    seconds = limits.cpu_seconds or 0.0
+    return TrialOutcome(
+        status=over.status, reason=over.reason, cpu_seconds=seconds, wall_seconds=seconds
+    )
+
+
+def run(order: Order, arrays: Arrays) -> TrialOutcome:
     """Fit and score; an exception of the estimator is a failed trial, not an error.
 
     The cost is that of fitting and validating. Scoring the test rows is for the record and is
     not part of it.
-
-    - `limits`: of a process of its own, which signals stop or end.
     """
-    clock = _Clock(order, limits)
+    models: list[Any] = []
 
-    def work() -> TrialOutcome:
-        _new(order, arrays)  # imports its library before the clock starts
-        clock.start()
-        try:
-            return _fitted(order, arrays, clock)
-        finally:
-            clock.stop()
+    def validate() -> TrialOutcome:
+        if arrays.judge is not None:
+            return _judged(order, arrays, arrays.judge)
+        models.extend(_fit(order, arrays, fold) for fold in arrays.folds)
+        rewards = [
+            reward_of(arrays.task, fold.validation_y, model.predict(fold.validation_x))
+            for fold, model in zip(arrays.folds, models, strict=True)
+        ]
+        return TrialOutcome(float(np.mean(rewards)))
 
-    try:
-        called = call_here(work)
-        ending = called.ending
-        outcome = called.value or TrialOutcome(status=ending.status, reason=ending.reason)
+    with contextlib.suppress(Exception):  # imports its library before the clock starts
+        _new(order, arrays)
+    called = call_here(validate)
+    ok = called.value is not None
+    tested = call_here(lambda: _tested(order, arrays, models[0]) if ok and models else {})
+    ending = tested.ending if ok else called.ending
+    outcome = TrialOutcome(status=ending.status, reason=ending.reason)
+    if ending.status == "ok":
+        outcome = replace(called.value, **tested.value)
         if not math.isfinite(outcome.reward if outcome.score is None else outcome.score):
-            why = "predictions are not finite" if arrays.judge is None else "score is not a number"
+            why = "predictions are not finite" if models else "score is not a number"
             outcome = TrialOutcome(status="diverged", reason=f"the {why}")
-    except Stopped:
-        outcome = _stopped(order, limits)
-    cpu_seconds, wall_seconds = clock.stop()
-    return replace(outcome, cpu_seconds=cpu_seconds, wall_seconds=wall_seconds)
-
-
-def _stopped(order: Order, limits: Limits | None) -> TrialOutcome:
-    """Return the outcome of a trial that its own seconds or its limit of CPU time ended."""
-    over = None if limits is None else limits.breach(math.inf, 0.0, 0.0)
-    if over is None or (limits and order.seconds < (limits.cpu_seconds or math.inf)):
-        return TrialOutcome(status="stopped")
-    return TrialOutcome(status=over.status, reason=over.reason)
-
-
-class _Clock:
-    """CPU and wall seconds from `start` to the first `stop`; with limits it raises `Stopped`.
-
-    A learner that nothing interrupts is then killed by SIGVTALRM.
-    """
-
-    def __init__(self, order: Order, limits: Limits | None) -> None:
-        self._order = order
-        self._limits = limits
-        self._spent: tuple[float, float] | None = None
-        self._cpu, self._wall = time.process_time(), time.perf_counter()
-
-    def start(self) -> None:
-        self._cpu, self._wall = time.process_time(), time.perf_counter()
-        if self._limits is None:
-            return
-        cpu, wall = self._limits.cpu_seconds or math.inf, math.inf
-        if self._order.clock == "cpu":
-            cpu = min(cpu, self._order.seconds)
-        else:
-            wall = self._order.seconds
-        for timer, number, seconds in (
-            (signal.ITIMER_PROF, signal.SIGPROF, cpu),
-            (signal.ITIMER_REAL, signal.SIGALRM, wall),
-        ):
-            if math.isfinite(seconds):
-                signal.signal(number, self._end)
-                signal.setitimer(timer, max(seconds, 1e-3))
-        if math.isfinite(cpu):
-            signal.setitimer(signal.ITIMER_VIRTUAL, cpu + GRACE_SECONDS)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds in the clock of the order."""
-        if self._order.clock == "cpu":
-            return time.process_time() - self._cpu
-        return time.perf_counter() - self._wall
-
-    def stop(self) -> tuple[float, float]:
-        if self._spent is None:
-            self._spent = time.process_time() - self._cpu, time.perf_counter() - self._wall
-            if self._limits is not None:
-                for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL, signal.ITIMER_VIRTUAL):
-                    signal.setitimer(timer, 0)
-        return self._spent
-
-    def _end(self, *_: object) -> None:
-        if self._spent is None:
-            raise Stopped
+    return replace(outcome, cpu_seconds=called.cpu_seconds, wall_seconds=called.wall_seconds)
 
 
 def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:
@@ -292,47 +234,32 @@ def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:
     return 1 / (1 + error / scale) if scale > 0 else float(error == 0)
 
 
-def _fitted(order: Order, arrays: Arrays, clock: _Clock) -> TrialOutcome:
-    """Return the outcome without its cost, which the test does not belong to."""
-    if arrays.judge is not None:
-        return _judged(order, arrays, arrays.judge, clock)
-    models = [_fit(order, arrays, fold) for fold in arrays.folds]
-    rewards = [
-        reward_of(arrays.task, fold.validation_y, model.predict(fold.validation_x))
-        for fold, model in zip(arrays.folds, models, strict=True)
-    ]
-    clock.stop()
-    tested, model = arrays.folds[0], models[0]
+def _tested(order: Order, arrays: Arrays, model: Any) -> dict[str, Any]:
+    """Return the reward and the measures of the test rows, by a fit of its own if there is one."""
+    tested = arrays.folds[0]
     if arrays.refit is not None:
         tested, model = arrays.refit, _fit(order, arrays, arrays.refit)
-    reward = float(np.mean(rewards))
     if tested.test_x is None or tested.test_y is None:
-        return TrialOutcome(reward)
-    said = model.predict(tested.test_x)
-    test = reward_of(arrays.task, tested.test_y, said)
-    return TrialOutcome(reward, test, measures=_measures(arrays.task, tested, model, said))
-
-
-def _measures(task: Task, tested: Fold, model: Any, said: NDArray[Any]) -> Measures:
-    """Return the measures of the test rows, for which a model predicts `said`."""
-    assert tested.test_x is not None
-    assert tested.test_y is not None
-    if not np.isfinite(said).all():
         return {}
-    if task == "regression":
-        return of_test(task, tested.test_y, said)
+    said = model.predict(tested.test_x)
+    found = {"test": reward_of(arrays.task, tested.test_y, said)}
+    if not np.isfinite(said).all():
+        return found
+    if arrays.task == "regression":
+        return found | {"measures": of_test(arrays.task, tested.test_y, said)}
     n_classes = 1 + int(max(tested.train_y.max(), tested.test_y.max()))
     scored = any(hasattr(model, name) for name in ("predict_proba", "decision_function"))
     scores = predict(model, tested.test_x, n_classes) if scored else None
-    measures = of_test(task, tested.test_y, said, scores, n_classes=n_classes)
+    measures = of_test(arrays.task, tested.test_y, said, scores, n_classes=n_classes)
     if not hasattr(model, "predict_proba"):
         measures.pop("log_loss", None)  # `predict` makes the scores sum to 1
-    return measures
+    return found | {"measures": measures}
 
 
-def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialOutcome:
+def _judged(order: Order, arrays: Arrays, judge: Judge) -> TrialOutcome:
     """Fit fold after fold while the seconds of the order last, and score what there is."""
-    folds = arrays.folds if order.fidelity == 1 else arrays.folds[:1]
+    now = time.process_time if order.clock == "cpu" else time.perf_counter
+    began, folds = now(), arrays.folds if order.fidelity == 1 else arrays.folds[:1]
     if order.refit:
         assert arrays.refit is not None
         folds = (arrays.refit,)
@@ -343,35 +270,42 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     before, trees = len(done), 0
     left = None  # seconds in which a single fit may add trees
     if len(arrays.folds) == 1 and not order.refit and recipes.stoppable(order.estimator):
-        left = lambda: order.seconds * BOOSTING - clock.seconds  # noqa: E731
-    try:
-        for fold in folds[before:]:
-            new = len(done) - before
-            if new and clock.seconds * (new + 1) / new > order.seconds:
-                break  # the next one would be stopped
-            model = _fit(order, arrays, fold, left)
-            trees = recipes.trees_if_stopped(model) if left else 0
-            part = predict(model, fold.validation_x, n_classes)
-            if not np.isfinite(part).all():
-                raise FloatingPointError("the predictions are not finite")
-            if order.keep:
-                with Path(order.keep).open("ab") as file:
-                    pickle.dump((model, part), file, protocol=pickle.HIGHEST_PROTOCOL)
-            done.append((model, part))
-    except Stopped:
-        if not done:
-            raise
+        left = lambda: order.seconds * BOOSTING - (now() - began)  # noqa: E731
+    for fold in folds[before:]:
+        new = len(done) - before
+        if new and (now() - began) * (new + 1) / new > order.seconds:
+            return _stopped(order, arrays, done)  # the next one would be
+        model = _fit(order, arrays, fold, left)
+        trees = recipes.trees_if_stopped(model) if left else 0
+        part = predict(model, fold.validation_x, n_classes)
+        if not np.isfinite(part).all():
+            raise FloatingPointError("the predictions are not finite")
+        if order.keep:
+            with Path(order.keep).open("ab") as file:
+                pickle.dump((model, part), file, protocol=pickle.HIGHEST_PROTOCOL)
+        done.append((model, part))
     predictions = np.concatenate([part for _, part in done])
     judge = judge.first(len(predictions))
     score = judge.score(predictions)
-    if len(done) == len(folds) or not math.isfinite(score):
-        kept = predictions if order.refit or len(folds) == len(arrays.folds) else None
-        return TrialOutcome(judge.reward(score), score=score, predictions=kept, trees=trees)
+    kept = predictions if order.refit or len(folds) == len(arrays.folds) else None
+    return TrialOutcome(judge.reward(score), score=score, predictions=kept, trees=trees)
+
+
+def _stopped(
+    order: Order, arrays: Arrays, done: Sequence[tuple[Any, NDArray[Any]]] | None = None
+) -> TrialOutcome:
+    """Return what is known of a trial that was stopped, by the folds that it has fitted."""
+    done = fitted_in(order.keep) if done is None else done
+    if arrays.judge is None or not done or order.refit or order.fidelity < 1:
+        return TrialOutcome(status="stopped")
+    predictions = np.concatenate([part for _, part in done])
+    judge = arrays.judge.first(len(predictions))
+    score = judge.score(predictions)
     return TrialOutcome(
         # Of fewer rows a score is less certain: its lower bound counts.
         judge.reward(score - judge.noise(predictions, order.seed)),
         status="stopped",
-        reason=f"{len(done)} of {len(folds)} folds",
+        reason=f"{len(done)} of {len(arrays.folds)} folds",
         score=score,
         predictions=predictions,
         folds=len(done),

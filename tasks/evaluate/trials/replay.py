@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
+import resource
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import KW_ONLY, asdict, dataclass, field, replace
 from pathlib import Path
-from time import perf_counter, process_time, thread_time
+from time import perf_counter, thread_time
 from typing import Any, Literal
 
 import numpy as np
@@ -118,8 +119,6 @@ class StoredTrials(Trials):
         self._streams: dict[tuple[str, str], _TrialStream] = {}
         self._arrays: Arrays | None = None
         self._lock = threading.Lock()
-        self._of_forks = 0.0
-        """CPU seconds of the forks."""
 
     def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
         """See `Trials.trial`; one that is stopped is not stored."""
@@ -197,9 +196,7 @@ class StoredTrials(Trials):
         if self.limits is None:
             outcome = evaluate.run(order, self._arrays)
         else:
-            outcome, spent = evaluate.run_apart(order, self._arrays, self.limits)
-            with self._lock:
-                self._of_forks += spent
+            outcome = evaluate.run_apart(order, self._arrays, self.limits)
         if outcome.status == "skipped":  # the machine prevented it
             raise SkipError(outcome.reason)
         return outcome
@@ -360,7 +357,8 @@ class BudgetedTrials(StoredTrials):
 
     def _spent(self) -> NDArray[np.float64]:
         """Return the CPU seconds of this process and its forks, and the wall time."""
-        return np.array([process_time() + self._of_forks, perf_counter()])
+        kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
+        return np.array([sum(sum(resource.getrusage(kind)[:2]) for kind in kinds), perf_counter()])
 
     def _counted(self, seconds: Sequence[float] | NDArray[np.float64]) -> float:
         """Return the CPU or the wall seconds of a pair, whichever the budget counts."""

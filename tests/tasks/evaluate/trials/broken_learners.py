@@ -60,15 +60,3 @@ class NotANumber(Prints):
 
     def predict(self, X):
         return np.full(len(X), np.nan)
-
-
-class Stubborn(Spins):
-    """Learner that catches every exception, as code does that Python cannot interrupt."""
-
-    def fit(self, *_):
-        import signal
-
-        for number in (signal.SIGPROF, signal.SIGALRM):
-            signal.signal(number, signal.SIG_IGN)
-        while True:
-            pass
