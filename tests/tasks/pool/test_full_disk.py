@@ -65,7 +65,7 @@ def test_a_trial_that_finds_no_space_is_not_recorded(tmp_path, monkeypatch):
     env = environments.make("pulls", load(POLICY.data), POLICY)
     env._trials.limits = None
     with monkeypatch.context() as patch:
-        patch.setattr(evaluate, "_fitted", full)
+        patch.setattr(evaluate, "_fit", full)
         with pytest.raises(SkipError, match="the disk is full"):
             env.pull(0)
 
