@@ -1,4 +1,4 @@
-"""Candidates of a selection: configurations drawn by a seed, or a user's own pipelines.
+"""Choices of a selection: configurations drawn by a seed, or a user's own pipelines.
 
 Drawn are five learners of the ABC paper with 29 hyperparameters, by random search.
 Huang et al. (AAAI 2019) name the learners and the number of hyperparameters, not their domains.
@@ -32,7 +32,7 @@ from pydantic import Field, model_validator
 
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.probes.recorded import Candidates, Classifier
+from leaseboard.tasks.evaluate.probes.recorded import Choices, Classifier
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
@@ -84,7 +84,7 @@ class DrawnCandidates:
 
 def on_split(
     dataset: Dataset, options: CandidateOptions, seed: int, made: Samples | None = None
-) -> tuple[Shuffled, Candidates]:
+) -> tuple[Shuffled, Choices]:
     """Return the rows of a dataset by a seed, and the configurations on them; see `split`.
 
     The same seed draws and builds the same ones.

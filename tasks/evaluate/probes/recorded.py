@@ -42,7 +42,7 @@ class Classifier(Protocol):
         """Return the classes of rows."""
 
 
-class Candidates(Protocol):
+class Choices(Protocol):
     """Configurations, and what makes models of them; their module is part of a probe's key."""
 
     @property
@@ -136,7 +136,7 @@ class RecordedFits:
     """
 
     split: Shuffled
-    candidates: Candidates
+    candidates: Choices
     store: Store | None
     _: KW_ONLY
     probe_seconds: float | None = 3600.0
