@@ -158,6 +158,7 @@ UNPICKLES = {
     "tasks/evaluate/frameworks/process.py",
     "tasks/evaluate/trials/evaluate.py",
     "tasks/fetch/cached.py",
+    "tasks/processes/child.py",
 }
 """A copy that was pickled the moment before; what came in a pickle that was unpickled already;
 messages between our own two processes; data that this run wrote for its own jobs."""

@@ -1,4 +1,4 @@
-"""Choices of a selection: configurations drawn by a seed, or a user's own pipelines.
+"""Candidates of a selection: configurations drawn by a seed, or a user's own pipelines.
 
 Drawn are five learners of the ABC paper with 29 hyperparameters, by random search.
 Huang et al. (AAAI 2019) name the learners and the number of hyperparameters, not their domains.
