@@ -94,7 +94,7 @@ def gate(
     if missing:
         problem = f"{missing[0]}: run leaseboard gate {suite} --update-baseline first"
         if baseline is not None or not any(loaded.requirements for loaded, _ in opened):
-            nothing = Verdict(Path(suite).stem, "", {}, (), problems=(problem,))
+            nothing = Verdict(Path(suite).stem, problems=(problem,))
             return _written(suite, nothing, markdown, junit, as_json)
         say(problem, err=True)
     ran = _run(opened, options)

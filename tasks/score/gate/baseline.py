@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import pandas as pd
-import pydantic.dataclasses
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
+from leaseboard.tasks.folder.results import write_atomically
 from leaseboard.tasks.jobs.job import (
     Direction,
     Job,
@@ -26,34 +23,13 @@ from leaseboard.tasks.jobs.job import (
     plain_value,
 )
 from leaseboard.tasks.jobs.suites.requirement import Requirement
+from leaseboard.tasks.machine.yaml_files import Strict
 from leaseboard.tasks.score.frame import scoreless
-from leaseboard.tasks.score.gate.requirements import Quantity, check_requirements
+from leaseboard.tasks.score.gate.requirements import Quantity
 
 
-def _day(text: str) -> str:
-    if text:
-        date.fromisoformat(text)
-    return text
-
-
-def _finite(settings: Settings) -> Settings:
-    json.dumps(settings, allow_nan=False)
-    return settings
-
-
-_STRICT = ConfigDict(strict=True, extra="forbid")
-SeedText = Annotated[str, Field(pattern=r"\A(0|[1-9][0-9]{0,9})\z")]
-Tolerance = Annotated[float, Field(ge=0, lt=1)]
-"""At 1 the scores may double: a gate that compares nothing."""
-Finite = Annotated[Settings, AfterValidator(_finite)]
-
-
-@pydantic.dataclasses.dataclass(frozen=True, slots=True, config=_STRICT)
-class Scenario:
-    """Accepted scores of one algorithm on one dataset.
-
-    Raises pydantic.ValidationError if a value is of another type or beyond its range.
-    """
+class Scenario(Strict):
+    """Accepted scores of one algorithm on one dataset."""
 
     name: Title
     data: Title
@@ -62,52 +38,45 @@ class Scenario:
     digest: Name
     version: Name
     """Of the algorithm's code when it was accepted; for information."""
-    scores: Annotated[dict[SeedText, Score], Field(min_length=1)]
+    scores: Annotated[dict[str, Score], Field(min_length=1)]
     """``{seed: score}``, the seeds as text."""
     algorithm: Title
     """The registered name behind the label."""
-    settings: Finite
-    environment: Finite
+    settings: Settings
+    environment: Settings
     """Of the algorithm, defaults included, and of its environment."""
-    tolerance: Tolerance | None = None
-    """Overrides the tolerance of the gate; written by hand, kept when scores are accepted."""
+    tolerance: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Overrides the tolerance of the gate; written by hand, kept when scores are accepted. At 1
+    the scores may double: a gate that compares nothing."""
     cpu_seconds: Annotated[float, Field(ge=0)] | None = None
     """Median of the algorithm's work; for information."""
 
-    @property
-    def title(self) -> str:
-        """Name of the scenario in reports."""
-        return f"{self.name} on {self.data}"
 
-
-@pydantic.dataclasses.dataclass(frozen=True, config=_STRICT)
-class Baseline:
+class Baseline(Strict):
     """Accepted run: ``conf/baselines/<suite>.json``.
 
     It holds a scenario at least: requirements that are met would pass alone.
-
-    Raises pydantic.ValidationError if a value is of another type or beyond its range, or a
-    scenario or requirement occurs twice.
     """
 
     suite: Name
-    date: Annotated[str, AfterValidator(_day)]
+    date: str
     versions: dict[Name, Name]
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
-    requirements: tuple[Requirement, ...] = field(default=())
+    requirements: tuple[Requirement, ...] = ()
 
-    def __post_init__(self) -> None:
-        scenarios = [((one.name, one.data), one.title) for one in self.scenarios]
-        requirements = [(one.identity, one.name) for one in self.requirements]
-        for found in (scenarios, requirements):
-            for identity, name in found:
-                if [other for other, _ in found].count(identity) > 1:
-                    raise ValueError(f"{name} occurs twice")
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        places = [(one.name, one.data) for one in self.scenarios]
+        quantities = [one.identity for one in self.requirements]
+        if len(set(places)) < len(places):
+            raise ValueError("a scenario occurs twice")
+        if len(set(quantities)) < len(quantities):
+            raise ValueError("a requirement occurs twice")
+        return self
 
     def to_json(self) -> str:
         """Return the file's text; equal baselines give equal bytes."""
-        payload = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        payload["scenarios"] = [dataclasses.asdict(scenario) for scenario in self.scenarios]
+        payload = self.model_dump(exclude={"requirements"})
         payload["requirements"] = [
             one.model_dump(exclude_defaults=True) for one in self.requirements
         ]
@@ -115,22 +84,23 @@ class Baseline:
 
     def not_accepted(self, jobs: Iterable[Job]) -> list[str]:
         """Return what is to be compared of `jobs` and was not accepted with their seeds."""
-        wanted: dict[tuple[str, str], list[int]] = {}
+        accepted = {(one.name, one.data): one.scores for one in self.scenarios}
+        lost: dict[tuple[str, str], int] = {}
         for job in jobs:
-            wanted.setdefault((job.name, job.data), []).append(job.seed)
+            scores = accepted.get((job.name, job.data))
+            if scores is not None and str(job.seed) not in scores:
+                lost.setdefault((job.name, job.data), job.seed)
         return [
-            f"{one.title} was accepted with {len(one.scores)} repetitions,"
-            f" not with seed {others[0]} of the {len(seeds)} that the suite asks for"
-            for one in self.scenarios
-            if (seeds := wanted.get((one.name, one.data), []))
-            and (others := [seed for seed in seeds if str(seed) not in one.scores])
+            f"{name} on {data} was accepted with {len(accepted[name, data])} repetitions, not with"
+            f" seed {seed}, which the suite asks for"
+            for (name, data), seed in lost.items()
         ]
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str = "baseline") -> Baseline:
         """Return the baseline that `to_json` wrote; UsageError if it is not one."""
         try:
-            return TypeAdapter(cls).validate_json(text)
+            return cls.model_validate_json(text)
         except ValidationError as error:
             raise UsageError(
                 f"{where} is not an accepted baseline ({first_fault(error)}): move it away and"
@@ -168,11 +138,12 @@ def accept(
     done = frame[frame["status"] == "ok"]
     if not len(done):
         raise SkipError(f"no job of {suite!r} is ok: there is nothing to accept")
-    for each in check_requirements(quantities, ()):
-        if each.fails:
+    for one in quantities:
+        broken = sum(one.requirement.excess(value) > 0 for value in one.values)
+        if not one.values or broken > one.requirement.allowed(len(one.values)):
             raise LeaseboardError(
-                f"requirement {each.requirement.name} {each.requirement.bound}: {each.explanation}"
-                f" (measured {each.measured:g}): fix it or take it out of the suite before"
+                f"requirement {one.requirement.name} {one.requirement.bound} is not met"
+                f" ({one.problem or [*one.values]}): fix it or take it out of the suite before"
                 " accepting"
             )
     old = before.scenarios if before else ()
@@ -198,7 +169,13 @@ def accept(
             )
         )
     requirements = tuple(one.requirement for one in quantities)
-    return Baseline(suite, date, dict(versions), tuple(scenarios), requirements)
+    return Baseline(
+        suite=suite,
+        date=date,
+        versions=dict(versions),
+        scenarios=tuple(scenarios),
+        requirements=requirements,
+    )
 
 
 def read_baseline(path: Path) -> Baseline | None:
@@ -211,7 +188,5 @@ def read_baseline(path: Path) -> Baseline | None:
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write `baseline`; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
     with naming(path):
-        part.write_text(baseline.to_json(), encoding="utf-8")
-        part.replace(path)
+        write_atomically(path, baseline.to_json().encode())

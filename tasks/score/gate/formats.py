@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pandas as pd
@@ -11,7 +12,6 @@ import pandas as pd
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
 from leaseboard.tasks.score.board import literal, markdown_table
-from leaseboard.tasks.score.gate.requirements import GateResult, RequirementVerdict
 from leaseboard.tasks.score.gate.verdict import (
     ALPHA,
     NOTHING_COMPARED,
@@ -65,16 +65,10 @@ def headline(verdict: Verdict) -> str:
 
 def worse(verdict: Verdict) -> dict[str, str]:
     """Return why scenarios and requirements fail the gate, by their titles."""
-    titles = [one.title for one in verdict.checks]
-    titles += [one.requirement.name for one in verdict.requirements]
-    return {
-        title: f"{one.verdict}: {one.explanation}"
-        for title, one in zip(titles, verdict.judged, strict=True)
-        if one.fails
-    }
+    return {one.title: f"{one.verdict}: {one.explanation}" for one in verdict.judged if one.fails}
 
 
-def _counts(judged: Sequence[GateResult]) -> str:
+def _counts(judged: Iterable[Check]) -> str:
     verdicts = [one.verdict for one in judged]
     return ", ".join(f"{n} {kind}" for kind in _ORDER if (n := verdicts.count(kind))) or "none"
 
@@ -82,57 +76,32 @@ def _counts(judged: Sequence[GateResult]) -> str:
 def markdown(verdict: Verdict) -> str:
     """Return a comment for a pull request: what fails first, what is unchanged only counted."""
     lines = [MARK, f"### {literal(headline(verdict))}", ""]
-    checks = [
+    rows = [
         {
-            **_verdict(check),
-            "algorithm": literal(check.name),
-            "data": literal(verdict.names.get(check.data, check.data)),
-            "accepted": _value(check.accepted, 6, ""),
-            "measured": _value(check.measured, 6, ""),
-            "drop [95 % interval]": _drop(check),
-            "why": literal(check.explanation),
+            "verdict": f"**{one.verdict}**" if one.fails else one.verdict,
+            "scenario or requirement": literal(_titled(verdict, one)),
+            "accepted": literal(one.bound or _value(one.accepted)),
+            "measured": _value(one.measured),
+            "drop [95 % interval]": _drop(one),
+            "repetitions": str(one.n),
+            "why": literal(one.explanation),
         }
-        for check in _sorted(verdict.checks)
-        if check.verdict != "same"
+        for one in sorted(verdict.judged, key=lambda one: _ORDER.index(one.verdict))
+        if one.verdict != "same"
     ]
-    requirements = [
-        {
-            **_verdict(each),
-            "requirement": literal(each.requirement.name),
-            "measured": _value(each.measured),
-            "bound": literal(each.requirement.bound),
-            "repetitions": str(each.n),
-            "why": literal(f"{each.explanation}; {each.requirement.reason}"),
-        }
-        for each in _sorted(verdict.requirements)
-    ]
-    for rows in (checks, requirements):
-        lines += [*markdown_table(pd.DataFrame(rows), NUMBERS), ""] if rows else []
+    if rows:
+        numbers = ("accepted", "measured", "repetitions")
+        lines += [*markdown_table(pd.DataFrame(rows), numbers), ""]
     lines += [f"- {literal(line)}" for line in lines_of(verdict.diagnostics)]
     if verdict.accepted_on:
         versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))
         lines.append(f"Accepted on {verdict.accepted_on} with {literal(versions)}.")
-    spent = [one.cpu_seconds for one in verdict.checks if one.cpu_seconds[0] is not None]
-    if spent:
-        before, after = (sum(filter(None, column)) for column in zip(*spent, strict=True))
-        lines.append(
-            f"CPU seconds of the algorithms, medians: {before:.4g} accepted, {after:.4g} now; for"
-            " information, since machines differ."
-        )
     return "\n".join([*lines, RULE, ""])
 
 
-Found = TypeVar("Found", bound=GateResult)
-NUMBERS = ("accepted", "measured", "repetitions")
-"""The columns of numbers."""
-
-
-def _sorted(judged: Iterable[Found]) -> list[Found]:
-    return sorted(judged, key=lambda one: _ORDER.index(one.verdict))
-
-
-def _verdict(one: GateResult) -> dict[str, str]:
-    return {"verdict": f"**{one.verdict}**" if one.fails else one.verdict}
+def _titled(verdict: Verdict, one: Check) -> str:
+    """Return the title of a check with the suite's name of its dataset."""
+    return one.title.replace(one.data, verdict.names.get(one.data, one.data))
 
 
 def _drop(check: Check) -> str:
@@ -142,71 +111,39 @@ def _drop(check: Check) -> str:
     return f"{check.drop.value:+.2%}" + (ends if math.isfinite(check.drop.lower) else "")
 
 
+def _value(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"
+
+
 def junit(verdict: Verdict) -> str:
     """Return JUnit XML, a case for each scenario and requirement; ``error`` is a crash."""
-    cases: list[tuple[str, str, str, str, str]] = []  # place, name, kind, tag, text
+    cases: list[tuple[str, str, str, str]] = []  # place, name, tag, text
     for one in verdict.judged:
         tag = {"failed": "error", "new": "skipped"}.get(one.verdict, "failure" * one.fails)
-        if isinstance(one, RequirementVerdict):
-            place, name = one.requirement.data, f"requirement: {one.requirement.name}"
-            text = f"; measured {_value(one.measured)}, required {one.requirement.bound}"
-            cases.append((place, name, one.verdict, tag, one.explanation + text))
-        elif isinstance(one, Check):
-            place = verdict.names.get(one.data, one.data)
-            cases.append((place, one.name, one.verdict, tag, one.explanation))
-    cases += [("gate", "recording", "recording", "error", text) for text in verdict.problems]
-    cases += [("gate", each.code, each.severity, "failure", str(each))
-              for each in verdict.diagnostics]  # fmt: skip
+        measured = f"; measured {one.measured:.10g}, required {one.bound}" if one.bound else ""
+        place = verdict.names.get(one.data, one.data)
+        text = f"{one.verdict}: {one.explanation}{measured}"
+        cases.append((place, _titled(verdict, one), tag, text))
+    cases += [("gate", "recording", "error", text) for text in verdict.problems]
+    cases += [("gate", each.code, "failure", str(each)) for each in verdict.diagnostics]
     if verdict.exit_code == NOTHING_COMPARED:
-        name = "something was compared"
-        cases.append(("gate", name, name, "error", "no accepted score was compared"))
-    tags = [tag for *_, tag, _ in cases]
+        cases.append(("gate", "something was compared", "error", "no accepted score was compared"))
+    tags = [tag for _, _, tag, _ in cases]
     counts = {f"{name}s": tags.count(name) for name in ("failure", "error")}
     counts |= {"tests": len(cases), "skipped": tags.count("skipped")}
     suite = ET.Element("testsuite", {name: str(n) for name, n in counts.items()},
                        name=f"leaseboard gate {verdict.suite}".strip())  # fmt: skip
-    for place, name, kind, tag, text in cases:
+    for place, name, tag, text in cases:
         case = ET.SubElement(suite, "testcase", classname=_clean(place), name=_clean(name))
         if tag:
-            more = {} if tag == "skipped" else {"type": kind}
-            ET.SubElement(case, tag, more, message=_clean(text))
-        ET.SubElement(case, "system-out").text = _clean(f"{kind}: {text}")
+            ET.SubElement(case, tag, message=_clean(text))
+        ET.SubElement(case, "system-out").text = _clean(text)
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def as_json(verdict: Verdict) -> str:
     """Return the whole verdict as JSON; numbers that do not exist are null."""
-    checks = [
-        {
-            "algorithm": check.name,
-            "data": check.data,
-            "name": verdict.names.get(check.data, check.data),
-            "accepted": check.accepted,
-            "drop": drop and drop.value,
-            "interval": drop and [drop.lower, drop.upper],
-            "relative_drop": check.drop and check.drop.value,
-            "tolerance": check.tolerance,
-            "pairs": check.n,
-            "accepted_cpu_seconds": check.cpu_seconds[0],
-            "cpu_seconds": check.cpu_seconds[1],
-            **_common(check),
-        }
-        for check in verdict.checks
-        for drop in [check.drop and check.drop.times(check.scale)]
-    ]
-    requirements = [
-        {
-            **each.requirement.model_dump(),
-            "name": each.requirement.name,
-            "bound": each.requirement.bound,
-            "repetitions": each.n,
-            "broken": each.n_broken,
-            "allowed": each.n_allowed,
-            **_common(each),
-        }
-        for each in verdict.requirements
-    ]
     payload = {
         "suite": verdict.suite,
         "accepted_on": verdict.accepted_on,
@@ -216,9 +153,12 @@ def as_json(verdict: Verdict) -> str:
         "compared": verdict.n_compared,
         "problems": verdict.problems,
         "diagnostics": [each.as_row() for each in verdict.diagnostics],
-        "checks": checks,
-        "requirements": requirements,
-    }
+        **{
+            kind: [asdict(one) | {"title": _titled(verdict, one), "fails": one.fails}
+                   for one in getattr(verdict, kind)]
+            for kind in ("checks", "requirements")
+        },
+    }  # fmt: skip
     return json.dumps(finite_only(payload), indent=1, allow_nan=False) + "\n"
 
 
@@ -238,15 +178,6 @@ def finite_only(value: Any) -> Any:
         case list() | tuple():
             return [finite_only(each) for each in value]
     return value
-
-
-def _common(one: GateResult) -> dict[str, object]:
-    names = ("verdict", "fails", "explanation", "measured")
-    return {name: getattr(one, name) for name in names}
-
-
-def _value(value: float, digits: int = 10, without: str = "no number") -> str:
-    return without if math.isnan(value) else f"{value:.{digits}g}"
 
 
 def _clean(text: str) -> str:

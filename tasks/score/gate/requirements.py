@@ -1,7 +1,7 @@
 """Requirements: the quantity of each, measured in every repetition, and the verdict on it."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,83 +118,3 @@ def _selected(metric: str, row: Any, run: Evidence) -> float:
     if not found.intervals:
         raise LeaseboardError("its log holds no interval")
     return float(found.above + found.below)
-
-
-FAILING = ("regressed", "broken", "missing", "changed", "failed")
-"""Verdicts, each of which fails the gate."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
-    """Verdict of the gate on a scenario or a requirement."""
-
-    verdict: str
-    explanation: str
-    measured: float = math.nan
-    n: int = 0
-    """Repetitions."""
-
-    @property
-    def fails(self) -> bool:
-        """True if the verdict alone fails the gate."""
-        return self.verdict in FAILING
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequirementVerdict(GateResult):
-    """Verdict on one requirement.
-
-    It is ``met``, ``new`` (met, and not accepted yet), ``broken``, ``missing`` (not measured),
-    ``changed`` (the accepted bound is another one) or ``failed`` (a job did not end ok).
-
-    `measured` is the value that is nearest to the bound or farthest beyond it.
-    """
-
-    requirement: Requirement
-    n_broken: int = 0
-    n_allowed: int = 0
-    """Repetitions that break it, and how many of them chance explains."""
-
-
-def check_requirements(
-    quantities: Sequence[Quantity], accepted: Iterable[Requirement]
-) -> tuple[RequirementVerdict, ...]:
-    """Judge what was measured, and find what was accepted and is not measured any more."""
-    rules = {requirement.identity: requirement for requirement in accepted}
-    found = [_judge(one, rules.pop(one.requirement.identity, None)) for one in quantities]
-    gone = "accepted, and not a requirement of the suite any more: take it back, or accept again"
-    found += [RequirementVerdict(requirement=requirement, verdict="missing", explanation=gone)
-              for requirement in rules.values()]  # fmt: skip
-    return tuple(found)
-
-
-def _judge(quantity: Quantity, accepted: Requirement | None) -> RequirementVerdict:
-    requirement = quantity.requirement
-    if not quantity.values:
-        verdict = "failed" if quantity.failed else "missing"
-        text = quantity.problem or "not measured"
-        return RequirementVerdict(requirement=requirement, verdict=verdict, explanation=text)
-    excesses = [requirement.excess(value) for value in quantity.values]
-    n, n_broken = len(excesses), sum(excess > 0 for excess in excesses)
-    n_allowed = requirement.allowed(n)
-    if n_broken > n_allowed:
-        verdict = "broken"
-        allowed = f", chance explains {n_allowed}" if requirement.failure_probability else ""
-        text = f"broken in {n_broken} of {n} repetitions{allowed}"
-    elif accepted is not None and accepted.rule != requirement.rule:
-        verdict, text = "changed", f"accepted was {accepted.bound}: accept again"
-    elif accepted is None:
-        verdict, text = "new", "not accepted yet: accept it to compare later runs with it"
-    else:
-        verdict, text = "met", "met in every repetition"
-        if n_broken:
-            text = f"met but in {n_broken} of {n} repetitions, as chance explains"
-    return RequirementVerdict(
-        requirement=requirement,
-        verdict=verdict,
-        explanation=text,
-        measured=quantity.values[max(range(n), key=excesses.__getitem__)],
-        n=n,
-        n_broken=n_broken,
-        n_allowed=n_allowed,
-    )

@@ -24,7 +24,7 @@ pairs.
  ∎
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,15 +33,10 @@ import pandas as pd
 
 from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
 from leaseboard.tasks.jobs.job import plain_value
-from leaseboard.tasks.jobs.suites.requirement import ROUNDING
+from leaseboard.tasks.jobs.suites.requirement import ROUNDING, Requirement
 from leaseboard.tasks.score.frame import scoreless
 from leaseboard.tasks.score.gate.baseline import Baseline, Scenario
-from leaseboard.tasks.score.gate.requirements import (
-    GateResult,
-    Quantity,
-    RequirementVerdict,
-    check_requirements,
-)
+from leaseboard.tasks.score.gate.requirements import Quantity
 from leaseboard.tasks.score.inference import Interval, Paired, paired
 
 TOLERANCE = 0.002
@@ -61,34 +56,47 @@ DOUBT = {6: 0.25, 12: 0.1}
 """From so many pairs on, a drop that is by chance with a greater probability is not pursued. It
 saves repetitions and cannot add a false alarm."""
 
+FAILING = ("regressed", "broken", "missing", "changed", "failed")
+"""Verdicts, each of which fails the gate."""
+PASSED, REGRESSION, RUN_FAILED, NOTHING_COMPARED = range(4)
+"""Exit codes; never a count."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check(GateResult):
-    """Verdict on one scenario.
+class Check:
+    """Verdict on a scenario or a requirement.
 
-    It is ``same``, ``passed``, ``improved``, ``regressed``, ``not judged`` (it dropped, and too
-    few repetitions were accepted to say that it is not by chance), ``missing``, ``changed`` (data,
-    metric, algorithm, its settings or its environment are not the accepted ones), ``failed`` (a
-    job of it did not end ok) or ``new``.
+    A scenario is ``same``, ``passed``, ``improved``, ``regressed``, ``not judged`` (it dropped and
+    too few repetitions were accepted to say that it is not by chance), ``missing``, ``changed``
+    (data, metric, algorithm, its settings or its environment are not the accepted ones),
+    ``failed`` (a job of it did not end ok) or ``new``. A requirement is ``met``, ``new`` (met, and
+    not accepted yet), ``broken``, ``missing`` (not measured), ``changed`` (the accepted bound is
+    another one) or ``failed``.
     """
 
+    title: str
     name: str
+    """Of the algorithm on leaderboards."""
     data: str
+    verdict: str
+    explanation: str
+    bound: str = ""
+    """Of a requirement, in words."""
     accepted: float = np.nan
+    measured: float = np.nan
+    """The mean; of a requirement the value nearest to the bound or farthest beyond it."""
     drop: Interval | None = None
-    """Paired mean drop over `scale`; positive is worse. None if nothing was compared."""
-    scale: float = np.nan
-    """The size of the accepted mean."""
-    tolerance: float = np.nan
+    """Paired mean drop over the size of the accepted mean; positive is worse. None if nothing was
+    compared."""
+    n: int = 0
+    """Repetitions."""
     wanted: int = 0
     """In doubt: with so many repetitions it is to be judged again; 0 if it need not be."""
-    cpu_seconds: tuple[float | None, float] = (None, np.nan)
-    """Medians of the algorithm, accepted and now; for information, since machines differ."""
 
     @property
-    def title(self) -> str:
-        """Name of the scenario in reports."""
-        return f"{self.name} on {self.data}"
+    def fails(self) -> bool:
+        """True if the verdict alone fails the gate."""
+        return self.verdict in FAILING
 
 
 def check_scores(
@@ -98,19 +106,13 @@ def check_scores(
     groups = dict(list(frame.groupby(["name", "data"], sort=False)))
     checks, compared = list[Check](), dict[int, Paired]()
     for place, one in enumerate(scenarios):
-        rows = groups.pop((one.name, one.data), None)
-        why = _incomparable(one, rows)
-        verdict, explanation = why or ("", "")
-        seconds = np.nan
-        if rows is not None and not why:
+        rows = groups.pop((one.name, one.data), frame[:0])
+        verdict, explanation = _incomparable(one, rows) or ("", "")
+        if not verdict:
             done = rows[[str(seed) in one.scores for seed in rows["seed"]]]
             old = np.array([one.scores[str(seed)] for seed in done["seed"]])
             compared[place] = paired(old, done["score"].to_numpy(float), one.direction)
-            seconds = float(done["cpu_seconds"].median())
-        checks.append(
-            Check(name=one.name, data=one.data, verdict=verdict, explanation=explanation,
-                  cpu_seconds=(one.cpu_seconds if not why else None, seconds))
-        )  # fmt: skip
+        checks.append(_of_scenario(one.name, one.data, verdict, explanation))
     changed = sum(not pairs.same for pairs in compared.values())
     for place, pairs in compared.items():
         own = scenarios[place].tolerance
@@ -119,33 +121,35 @@ def check_scores(
             pairs, allowed, changed, len(scenarios[place].scores)
         )
         checks[place] = replace(
-            checks[place],
-            verdict=verdict,
-            explanation=explanation,
-            accepted=pairs.old,
-            measured=pairs.new,
-            drop=pairs.gain.times(-1),
-            scale=pairs.scale,
-            tolerance=allowed,
-            n=pairs.n,
-            wanted=wanted,
-        )
-    return (*checks, *(_new(label, data, rows) for (label, data), rows in groups.items()))
+            checks[place], verdict=verdict, explanation=explanation, wanted=wanted, n=pairs.n,
+            accepted=pairs.old, measured=pairs.new, drop=pairs.gain.times(-1),
+        )  # fmt: skip
+    for (name, data), rows in groups.items():
+        scores, broken = rows[rows["status"] == "ok"]["score"], _failure(rows)
+        text = f"new scenario, {broken}" if broken else "not in the baseline: accept it"
+        new = _of_scenario(name, data, "failed" if broken else "new", text)
+        checks.append(replace(new, measured=scores.mean(), n=len(scores)))
+    return tuple(checks)
 
 
-def _incomparable(scenario: Scenario, rows: pd.DataFrame | None) -> tuple[str, str] | None:
+def _of_scenario(name: str, data: str, verdict: str, explanation: str) -> Check:
+    return Check(
+        title=f"{name} on {data}", name=name, data=data, verdict=verdict, explanation=explanation
+    )
+
+
+def _incomparable(scenario: Scenario, rows: pd.DataFrame) -> tuple[str, str] | None:
     """Return verdict and explanation where scores cannot be paired, None where they can."""
-    if rows is None:
+    if rows.empty:
         return "missing", "no result: the scenario vanished from the suite"
     if broken := _failure(rows):
         return "failed", broken
     mine = rows[[str(seed) in scenario.scores for seed in rows["seed"]]]
-    done = mine[mine["status"] == "ok"]
-    if not len(mine) or len(done) < len(mine):
-        seeds = mine[mine["status"] != "ok"]["seed"] if len(mine) else rows["seed"]
+    lost = mine[mine["status"] != "ok"] if len(mine) else rows
+    if len(lost):
         reasons = "; ".join(sorted(set(mine["reason"]) - {""})) or "not accepted"
-        return "missing", f"no score for seed {', '.join(map(str, seeds))}: {reasons}"
-    for row in done.itertuples():
+        return "missing", f"no score for seed {', '.join(map(str, lost['seed']))}: {reasons}"
+    for row in mine.itertuples():
         for name, found, was in _differences(scenario, row):
             return "changed", (
                 f"{name} is {found!r}, accepted was {was!r}:"
@@ -156,11 +160,8 @@ def _incomparable(scenario: Scenario, rows: pd.DataFrame | None) -> tuple[str, s
 
 def _failure(rows: pd.DataFrame) -> str:
     """Describe the end of the first job without a score; empty if each has one."""
-    broken = rows[scoreless(rows)]
-    if broken.empty:
-        return ""
-    row = broken.iloc[0]
-    return f"seed {row['seed']}: {row['status']}: {row['reason']}"
+    lost = rows[scoreless(rows)].itertuples()
+    return next((f"seed {row.seed}: {row.status}: {row.reason}" for row in lost), "")
 
 
 def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -206,20 +207,48 @@ def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[
     return "not judged", f"{text}: accept {LOOKS[-1]} repetitions to exclude chance", 0
 
 
-def _new(label: str, data: str, rows: pd.DataFrame) -> Check:
-    if broken := _failure(rows):
-        text = f"new scenario, {broken}"
-        return Check(name=label, data=data, verdict="failed", explanation=text)
-    scores = rows[rows["status"] == "ok"]["score"]
-    text = "not in the baseline" + (
-        ": accept it to compare later runs with it" if len(scores) else ""
+def check_requirements(
+    quantities: Sequence[Quantity], accepted: Iterable[Requirement]
+) -> tuple[Check, ...]:
+    """Judge what was measured, and find what was accepted and is not measured any more."""
+    rules = {requirement.identity: requirement for requirement in accepted}
+    found = [_judge(one, rules.pop(one.requirement.identity, None)) for one in quantities]
+    gone = "accepted, and not a requirement of the suite any more: take it back, or accept again"
+    return (*found, *(_of_requirement(one, "missing", gone) for one in rules.values()))
+
+
+def _judge(quantity: Quantity, accepted: Requirement | None) -> Check:
+    requirement = quantity.requirement
+    if not quantity.values:
+        verdict = "failed" if quantity.failed else "missing"
+        return _of_requirement(requirement, verdict, quantity.problem or "not measured")
+    excesses = [requirement.excess(value) for value in quantity.values]
+    n, n_broken = len(excesses), sum(excess > 0 for excess in excesses)
+    n_allowed = requirement.allowed(n)
+    if n_broken > n_allowed:
+        allowed = f", chance explains {n_allowed}" if requirement.failure_probability else ""
+        verdict, text = "broken", f"broken in {n_broken} of {n} repetitions{allowed}"
+    elif accepted is not None and accepted.rule != requirement.rule:
+        verdict, text = "changed", f"accepted was {accepted.bound}: accept again"
+    elif accepted is None:
+        verdict, text = "new", "not accepted yet: accept it to compare later runs with it"
+    else:
+        verdict, text = "met", "met in every repetition"
+        if n_broken:
+            text = f"met but in {n_broken} of {n} repetitions, as chance explains"
+    worst = quantity.values[max(range(n), key=excesses.__getitem__)]
+    return replace(_of_requirement(requirement, verdict, text), measured=worst, n=n)
+
+
+def _of_requirement(requirement: Requirement, verdict: str, explanation: str) -> Check:
+    return Check(
+        title=f"requirement: {requirement.name}",
+        name=requirement.algorithm,
+        data=requirement.data,
+        verdict=verdict,
+        explanation=f"{explanation}; {requirement.reason}",
+        bound=requirement.bound,
     )
-    return Check(name=label, data=data, verdict="new", explanation=text, measured=scores.mean(),
-                 n=len(scores))  # fmt: skip
-
-
-PASSED, REGRESSION, RUN_FAILED, NOTHING_COMPARED = range(4)
-"""Exit codes; never a count."""
 
 
 @dataclass(frozen=True)
@@ -227,10 +256,11 @@ class Verdict:
     """All checks of one gate, and its exit code."""
 
     suite: str
-    accepted_on: str
-    accepted_versions: Mapping[str, str]
-    checks: tuple[Check, ...]
-    requirements: tuple[RequirementVerdict, ...] = ()
+    accepted_on: str = ""
+    accepted_versions: Mapping[str, str] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    """Of scenarios."""
+    requirements: tuple[Check, ...] = ()
     problems: tuple[str, ...] = ()
     """Problems in addition to failed jobs, such as a tracking store that is gone."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -239,7 +269,7 @@ class Verdict:
     """Findings of codes that fail the gate."""
 
     @property
-    def judged(self) -> tuple[GateResult, ...]:
+    def judged(self) -> tuple[Check, ...]:
         """All checks, then all requirements."""
         return (*self.checks, *self.requirements)
 
@@ -256,13 +286,11 @@ class Verdict:
             return RUN_FAILED
         if verdicts & {"broken", "changed"}:
             return REGRESSION
-        if not self.n_compared and "met" not in {one.verdict for one in self.requirements}:
+        if not self.n_compared and "met" not in verdicts:
             return NOTHING_COMPARED
         if self.diagnostics or any(one.fails for one in self.judged):
             return REGRESSION
-        if self.problems:
-            return RUN_FAILED
-        return PASSED
+        return RUN_FAILED if self.problems else PASSED
 
 
 def gate(

@@ -52,11 +52,11 @@ class Run:
         baseline = read_baseline(ACCEPTED)
         ran = {(row.name, row.data) for row in self.frame.itertuples()}
         required = {each.identity for each in self.suite.all_requirements()}
-        return dataclasses.replace(
-            baseline,
-            scenarios=tuple(s for s in baseline.scenarios if (s.name, s.data) in ran),
-            requirements=tuple(p for p in baseline.requirements if p.identity in required),
-        )
+        kept = {
+            "scenarios": tuple(s for s in baseline.scenarios if (s.name, s.data) in ran),
+            "requirements": tuple(p for p in baseline.requirements if p.identity in required),
+        }
+        return baseline.model_copy(update=kept)
 
 
 @pytest.fixture
