@@ -68,26 +68,20 @@ def see_all(page: Page) -> None:
 
 
 def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
-    """Take the suite's jobs, the curves of its first dataset, five jobs, and a job's run."""
+    """Take the suite's jobs, its leaderboards over time, five jobs, and a job's run."""
     from mlflow import MlflowClient
 
-    from leaseboard.tasks.track.views import JOBS, TAG
+    from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
 
     client = MlflowClient(address)
     experiment = client.get_experiment_by_name(suite)
     number = experiment.experiment_id
     jobs = client.search_runs([number], "tags.leaseboard.level = 'job'", max_results=5)
-    curves = next(
-        tag.removeprefix(TAG)
-        for tag in experiment.tags
-        if tag.startswith(TAG) and tag != JOBS.tag[0]
-    )
     ids = "[" + ",".join(f'"{job.info.run_id}"' for job in jobs) + "]"
     training = "workflowType=machine_learning"
-    charts = f"viewStateShareKey={curves}&compareRunsMode=CHART&{training}"
     for name, place, sign in (
-        ("jobs", JOBS.link(number), "text=matching runs"),
-        ("charts", f"#/experiments/{number}/runs?{charts}", ".main-svg"),
+        ("jobs", runs_link(number, JOBS), "text=matching runs"),
+        ("charts", runs_link(number, NIGHTS, compareRunsMode="CHART"), ".main-svg"),
         (
             "compare",
             f'#/compare-runs?runs={ids}&experiments=["{number}"]&{training}',

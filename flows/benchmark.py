@@ -31,7 +31,6 @@ from leaseboard.flows.console import (
 )
 from leaseboard.flows.executor import Executor, LocalExecutor
 from leaseboard.tasks.fetch.cached import CachedDataset
-from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
 from leaseboard.tasks.jobs.diagnostic_codes import lines_of
@@ -118,11 +117,8 @@ def run_jobs(
     else:
         uri = tracking_uri
 
-        def table_of(reference: str) -> Dataset | None:
-            return data[reference].open() if reference in data else None
-
         def open_tracker() -> Tracker:
-            tracker = Tracker(uri, suite.name, keys, rule=rule, table_of=table_of)
+            tracker = Tracker(uri, suite.name, keys, rule=rule)
             with suppress(OSError):  # a full disk costs the links of the page alone
                 place = json.dumps(tracker.place).encode()
                 results.write_atomically(out / results.MLFLOW_FILE, place)

@@ -160,9 +160,7 @@ def race(
 
             for _, attempt, result in raced:
                 assert attempt.folder is not None
-                log_race(
-                    result, attempt.folder / EVENTS, paths.tracking_uri(tracking_uri), mirrors
-                )
+                log_race(result, attempt.folder / EVENTS, paths.tracking_uri(tracking_uri))
         whole = [n for n, (*_, result) in enumerate(raced) if result.status == "ok"]
         if register is not None and whole:
             best = min(whole, key=lambda n: _loss(results[n]))

@@ -228,7 +228,7 @@ def race(
             if tracking_uri is not None:
                 from leaseboard.tasks.track.tracker import log_race
 
-                log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri, found)
+                log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri)
         results.append(result)
     return Leaderboard(tuple(results), compared(results, suite))
 

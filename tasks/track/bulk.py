@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.tasks.track.client import PARENT, Known, log_artifacts, stays
+from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, log_artifacts, stays
 from leaseboard.tasks.track.records import OWNER, RunRecord
 
 if TYPE_CHECKING:
@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 CHECKED_VERSIONS = ("3.17.2",)
 CHECKED_REVISIONS = ("dc11669786a5",)
 DIALECTS = ("sqlite", "postgresql")
-_KNOWN_BY = tuple(f"leaseboard.{name}" for name in ("level", "key", "status", "started"))
-_KNOWN_BY += (OWNER, PARENT)
+_KNOWN_BY = (*(f"leaseboard.{name}" for name in ("level", "key", "status", "started")), OWNER)
 _Rows = dict[str, list[dict[str, Any]]]
 """By MLflow's name of their table."""
-ANALYZED_FROM = 1000
-"""Runs that a writer writes before it has them counted; again whenever they have doubled."""
 _SUBDIVISION = 500  # of a list in a query: SQLite takes 32,766 variables, others fewer
 
 
@@ -49,42 +46,37 @@ def sql_store(client: MlflowClient) -> Any | None:
     return store if _get_schema_version(store.engine) in CHECKED_REVISIONS else None
 
 
-class BulkWriter:
-    """Writer of jobs to a SQL store, each in one transaction.
+def writer_of(client: MlflowClient, *place: str) -> ClientWriter:
+    """Return the writer to a store; `place` is what `ClientWriter` takes."""
+    return BulkWriter(client, *place) if sql_store(client) else ClientWriter(client, *place)
 
-    Arguments and methods are those of `leaseboard.tasks.track.client.ClientWriter`.
-    """
 
-    def __init__(
-        self, client: MlflowClient, uri: str, jobs: str, configurations: str, store: Any
-    ) -> None:
-        self.client = client
-        self.jobs = jobs
-        self._uri = uri
-        self._configurations = configurations
-        self._store = store
+class BulkWriter(ClientWriter):
+    """Writer of jobs to a SQL store, each in one transaction."""
+
+    def __init__(self, client: MlflowClient, *place: str) -> None:
+        super().__init__(client, *place)
+        self._store = sql_store(client)
         self._roots = {
             experiment: client.get_experiment(experiment).artifact_location
-            for experiment in (jobs, configurations)
+            for experiment in (self.jobs, self.configurations)
         }
-        self._written, self._analyzed = 0, ANALYZED_FROM // 2
 
     def known(self) -> dict[str, Known]:
-        """Return the jobs that the store has, by key."""
+        """Return the jobs that the store has, by key: runs that the client made as well."""
         import sqlalchemy as sa
         from mlflow.store.tracking.dbmodels.models import SqlRun, SqlTag
 
-        active = sa.select(SqlRun.run_uuid, SqlRun.status).where(
-            SqlRun.experiment_id == int(self.jobs), SqlRun.lifecycle_stage == "active"
+        query = (
+            sa.select(SqlRun.run_uuid, SqlRun.status, SqlTag.key, SqlTag.value)
+            .join(SqlTag, SqlTag.run_uuid == SqlRun.run_uuid)
+            .where(SqlRun.experiment_id == int(self.jobs), SqlRun.lifecycle_stage == "active")
+            .where(SqlTag.key.in_([*_KNOWN_BY, PARENT]))
         )
+        runs: dict[str, Known] = {}
         with self._store.ManagedSessionMaker() as session:
-            runs = {i: Known(i, status, {}) for i, status in session.execute(active)}
-            for some in _divided(list(runs)):
-                tags = sa.select(SqlTag.run_uuid, SqlTag.key, SqlTag.value).where(
-                    SqlTag.run_uuid.in_(some), SqlTag.key.in_(_KNOWN_BY)
-                )
-                for run_id, key, value in session.execute(tags):
-                    runs[run_id].tags[key] = value
+            for run_id, status, key, value in session.execute(query):
+                runs.setdefault(run_id, Known(run_id, status, {})).tags[key] = value
         jobs = (run for run in runs.values() if run.tags.get("leaseboard.level") == "job")
         return {run.tags["leaseboard.key"]: run for run in jobs}
 
@@ -101,13 +93,13 @@ class BulkWriter:
         from mlflow.store.tracking.dbmodels import models
 
         run_id = _run_id(self.jobs, job)
-        log_artifacts(self._artifact_uri(self.jobs, run_id), self._uri, files)
+        log_artifacts(self._artifact_uri(self.jobs, run_id), self.uri, files)
         rows: _Rows = defaultdict(list)
         self._add(rows, self.jobs, run_id, job)
         for record in configurations:
             # With its siblings: MLflow's tables are ordered by run, so a job's rows share pages.
-            child = run_id[:16] + _run_id(self._configurations, record)[:16]
-            self._add(rows, self._configurations, child, record, parent=run_id)
+            child = run_id[:16] + _run_id(self.configurations, record)[:16]
+            self._add(rows, self.configurations, child, record, parent=run_id)
         with self._store.ManagedSessionMaker(read_only=False) as session:
             _lock(session)
             if _stays(session, run_id, job):
@@ -116,9 +108,6 @@ class BulkWriter:
             for name, some in rows.items():  # runs come first, the rest refers to them
                 session.execute(getattr(models, name).__table__.insert(), some)
             self._insert_data(session, run_id, job)
-        self._written += len(rows["SqlRun"])
-        if self._written >= 2 * self._analyzed:
-            self.analyze()
         return run_id
 
     def remove(self, run_id: str) -> None:
@@ -127,7 +116,7 @@ class BulkWriter:
             _lock(session)
             _purge(session, run_id)
 
-    def analyze(self) -> None:
+    def finish(self) -> None:
         """Have SQLite count rows: else a search by a metric takes minutes among 50,000 runs.
 
         Without counts it goes through all that have the metric for each run, in the place of an
@@ -137,7 +126,6 @@ class BulkWriter:
         """
         import sqlalchemy as sa
 
-        self._analyzed = self._written
         if self._store.engine.dialect.name == "sqlite":
             with self._store.ManagedSessionMaker(read_only=False) as session:
                 session.execute(sa.text("PRAGMA analysis_limit = 400"))
@@ -179,9 +167,8 @@ class BulkWriter:
         tags = {**record.tags, "mlflow.runName": record.name}
         if parent is not None:
             tags[PARENT] = parent
-        rows["SqlTag"] += [{"run_uuid": run_id, "key": k, "value": v} for k, v in tags.items()]
-        for k, v in record.params.items():
-            rows["SqlParam"].append({"run_uuid": run_id, "key": k, "value": v})
+        for name, values in (("SqlTag", tags), ("SqlParam", record.params)):
+            rows[name] += [{"run_uuid": run_id, "key": k, "value": v} for k, v in values.items()]
         latest: dict[str, dict[str, Any]] = {}
         for metric in record.metrics:
             is_nan, value = self._store.sanitize_metric_value(metric.value)
@@ -200,20 +187,13 @@ class BulkWriter:
 
         if record.data is None:
             return
-        data, experiment = record.data, int(self.jobs)
-        dataset = session.scalar(
-            sa.select(SqlDataset.dataset_uuid).where(
-                SqlDataset.experiment_id == experiment,
-                SqlDataset.name == data.name,
-                SqlDataset.digest == data.digest,
-            )
-        )
+        data = record.data
+        known = {"experiment_id": int(self.jobs), "name": data.name, "digest": data.digest}
+        dataset = session.scalar(sa.select(SqlDataset.dataset_uuid).filter_by(**known))
         if dataset is None:
             dataset = uuid.uuid4().hex
-            described = {"dataset_uuid": dataset, "experiment_id": experiment}
-            described |= {"name": data.name, "digest": data.digest}
-            described |= {"dataset_source_type": data.kind, "dataset_source": data.source}
-            described |= {"dataset_schema": data.schema, "dataset_profile": data.profile}
+            described = {"dataset_source_type": data.kind, "dataset_source": data.source}
+            described |= {"dataset_uuid": dataset, **known}
             session.execute(SqlDataset.__table__.insert(), described)
         given = uuid.uuid4().hex
         link = {"input_uuid": given, "source_type": "DATASET", "source_id": dataset}
@@ -250,14 +230,12 @@ def _purge(session: Session, run_id: str) -> None:
     import sqlalchemy as sa
     from mlflow.store.tracking.dbmodels import models
 
-    if session.get(models.SqlRun, run_id) is None:
-        # MLflow's garbage collection takes the run and forgets its inputs.
-        session.execute(sa.delete(models.SqlInput).where(models.SqlInput.destination_id == run_id))
-        return
-    children = sa.select(models.SqlTag.run_uuid).where(
-        models.SqlTag.key == PARENT, models.SqlTag.value == run_id
-    )
-    doomed = [run_id, *session.scalars(children)]
+    doomed = [run_id]  # MLflow's garbage collection takes a run and forgets its inputs
+    if session.get(models.SqlRun, run_id) is not None:
+        children = sa.select(models.SqlTag.run_uuid).where(
+            models.SqlTag.key == PARENT, models.SqlTag.value == run_id
+        )
+        doomed += session.scalars(children)
     for some in _divided(doomed):
         for end in (models.SqlInput.destination_id, models.SqlInput.source_id):
             session.execute(sa.delete(models.SqlInput).where(end.in_(some)))

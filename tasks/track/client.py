@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.tasks.machine.owners import is_alive, owner
-from leaseboard.tasks.track.records import HEARTBEAT, OWNER, RunRecord
+from leaseboard.tasks.track.records import HEARTBEAT, JOBS, OWNER, RunRecord
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -65,17 +65,16 @@ class ClientWriter:
     def __init__(self, client: MlflowClient, uri: str, jobs: str, configurations: str) -> None:
         self.client = client
         self.jobs = jobs
-        self._uri = uri
-        self._configurations = configurations
+        self.uri = uri
+        self.configurations = configurations
 
     def known(self) -> dict[str, Known]:
         """Return the jobs that the store has, by key."""
-        runs = search(self.client, self.jobs, "tags.leaseboard.level = 'job'")
         return {
             run.data.tags["leaseboard.key"]: Known(
                 run.info.run_id, run.info.status, dict(run.data.tags)
             )
-            for run in runs
+            for run in search(self.client, self.jobs, JOBS)
         }
 
     def write(
@@ -88,22 +87,22 @@ class ClientWriter:
         """
         same = f"tags.leaseboard.key = '{job.key}'"
         for run in list(search(self.client, self.jobs, same)):
-            writer = run.data.tags.get(OWNER, "")
+            tags = run.data.tags
             if run.info.status != "RUNNING":
-                keep = stays(run.data.tags, job.tags["leaseboard.started"])
+                keep = stays(tags, job.tags["leaseboard.started"])
             else:  # another live process is writing it
-                keep = writer != owner() and has_writer(self.client, run.data.tags)
+                keep = tags.get(OWNER, "") != owner() and has_writer(self.client, tags)
             if keep:
                 return str(run.info.run_id)
             self.remove(run.info.run_id)
-        run_id = self._create(self.jobs, job)
+        run_id = self.create(self.jobs, job)
         runs = search(self.client, self.jobs, same)
         first = min((str(run.info.run_id) for run in runs), default=run_id)
         if first != run_id:
             self.remove(run_id)
             return first
         self._fill(run_id, job)
-        log_artifacts(self.client.get_run(run_id).info.artifact_uri, self._uri, files)
+        log_artifacts(self.client.get_run(run_id).info.artifact_uri, self.uri, files)
         with ThreadPoolExecutor(THREADS) as threads:  # a server answers several at a time
             list(threads.map(partial(self._write_child, run_id), configurations))
         self.client.set_terminated(run_id, job.status, job.end)
@@ -111,23 +110,27 @@ class ClientWriter:
 
     def remove(self, run_id: str) -> None:
         """Delete a job's run and those of its configurations; none is left ``RUNNING``."""
-        children = search(self.client, self._configurations, f"tags.{PARENT} = '{run_id}'")
+        children = search(self.client, self.configurations, f"tags.{PARENT} = '{run_id}'")
         for run in [*children, self.client.get_run(run_id)]:
             if run.info.status == "RUNNING":
                 self.client.set_terminated(run.info.run_id, "KILLED")
             self.client.delete_run(run.info.run_id)
 
-    def _write_child(self, parent: str, record: RunRecord) -> None:
-        tags = {**record.tags, PARENT: parent}
-        run_id = self._create(self._configurations, dataclasses.replace(record, tags=tags))
-        self._fill(run_id, record)
-        self.client.set_terminated(run_id, record.status, record.end)
+    def finish(self) -> None:
+        """Prepare the store for readers, once all jobs are written."""
 
-    def _create(self, experiment: str, record: RunRecord) -> str:
+    def create(self, experiment: str, record: RunRecord) -> str:
+        """Return a run of `record` that is ``RUNNING``, with its tags alone."""
         run = self.client.create_run(
             experiment, start_time=record.start, tags=dict(record.tags), run_name=record.name
         )
         return str(run.info.run_id)
+
+    def _write_child(self, parent: str, record: RunRecord) -> None:
+        tags = {**record.tags, PARENT: parent}
+        run_id = self.create(self.configurations, dataclasses.replace(record, tags=tags))
+        self._fill(run_id, record)
+        self.client.set_terminated(run_id, record.status, record.end)
 
     def _fill(self, run_id: str, record: RunRecord) -> None:
         """Log everything that a run holds, in as few calls as MLflow's limits allow."""
@@ -139,9 +142,7 @@ class ClientWriter:
             self.client.log_batch(run_id, metrics[:METRICS_PER_BATCH], params[:PARAMS_PER_BATCH])
             del metrics[:METRICS_PER_BATCH], params[:PARAMS_PER_BATCH]
         if (data := record.data) is not None:
-            dataset = Dataset(
-                data.name, data.digest, data.kind, data.source, data.schema, data.profile
-            )
+            dataset = Dataset(data.name, data.digest, data.kind, data.source)
             tags = [InputTag("mlflow.data.context", "benchmark")]
             self.client.log_inputs(run_id, datasets=[DatasetInput(dataset=dataset, tags=tags)])
 

@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.track.client import METRICS_PER_BATCH
-from leaseboard.tasks.track.records import NIGHT, data_input, sound_key, suite_key
+from leaseboard.tasks.track.records import (
+    JOBS,
+    NIGHT,
+    NIGHTS,
+    runs_link,
+    sound_key,
+    suite_key,
+)
 from leaseboard.tasks.track.store import TrackingError, open_store, reported
 from leaseboard.tasks.track.tracker import find_suite
-from leaseboard.tasks.track.views import CONFIGURATIONS, JOBS, NIGHTS
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -21,13 +27,11 @@ if TYPE_CHECKING:
 NOTE = "mlflow.note.content"
 FLOW_RUN = "leaseboard.flow_run"
 """Tag of a suite's run: the address of the flow run that logged it, or its identifier."""
-KIND = "mlflow.experimentKind"
-MODEL_TRAINING = "custom_model_development"
+KIND = ("mlflow.experimentKind", "custom_model_development")
+"""Saves the UI its own guess, by which an experiment without models is one of traces."""
 MOST_BOARD = 5_000
 """Characters of a leaderboard in a description; the store takes 8,000 with the links."""
-"""Saves the UI its own guess, by which an experiment without models is one of traces."""
 REPORT = "report.html"
-MOST_INPUTS = 1000
 
 
 class Place(NamedTuple):
@@ -63,13 +67,11 @@ def publish(
     """
     client = open_store(uri)
     with reported(uri):
-        experiments = []
-        for name in (suite, f"{suite}/configurations"):
-            known = client.get_experiment_by_name(name)
-            if known is None:
-                raise TrackingError(f"the store has no experiment {name!r}: run the suite first")
-            experiments.append(str(known.experiment_id))
-        jobs, configurations = experiments
+        names = suite, f"{suite}/configurations"
+        known = [client.get_experiment_by_name(name) for name in names]
+        if None in known:
+            raise TrackingError(f"the store has no experiment {suite!r}: run the suite first")
+        jobs, configurations = (str(each.experiment_id) for each in known)
         run = find_suite(client, jobs, suite_key(suite, [result.key for result in results]))
         if run is None:
             raise TrackingError(f"the store has no run of these jobs of {suite!r}: run it first")
@@ -77,24 +79,19 @@ def publish(
         if len(board) > MOST_BOARD:
             rows, _, _ = board[:MOST_BOARD].rpartition("\n")
             board = f"{rows}\n\nThe report has the other rows.\n"
-        considered = f"[configurations]({CONFIGURATIONS.link(configurations)})"
+        place = Place(
+            runs_link(jobs, JOBS), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}"
+        )
+        considered = runs_link(configurations, "", "metrics.`lease`", orderByAsc="false")
+        nights = runs_link(jobs, NIGHTS, "attributes.start_time", compareRunsMode="CHART")
         note = (
-            f"{board}\n[All jobs]({JOBS.link(jobs)}) and their {considered}; each job links to its"
-            f" own. Leaderboards of earlier runs: [over time]({NIGHTS.link(jobs, charts=True)}).\n"
+            f"{board}\n[All jobs]({place.jobs}) and their [configurations]({considered}); each job"
+            f" links to its own. Leaderboards of earlier runs: [over time]({nights}).\n"
         )
-        about = (
-            f"The {considered} that the jobs of **{suite}** considered, with outcome, score, lease"
-            f" and bounds as columns. [The jobs]({JOBS.link(jobs)}) link to their own."
-        )
-        for experiment, text, views in (
-            (jobs, note, (JOBS, NIGHTS)),
-            (configurations, about, (CONFIGURATIONS,)),
-        ):
-            client.set_experiment_tag(experiment, KIND, MODEL_TRAINING)
+        about = f"The configurations that [the jobs]({place.jobs}) of **{suite}** considered.\n"
+        for experiment, text in ((jobs, note), (configurations, about)):
+            client.set_experiment_tag(experiment, *KIND)
             client.set_experiment_tag(experiment, NOTE, text)
-            for view in views:
-                client.set_experiment_tag(experiment, *view.tag)
-        place = Place(JOBS.link(jobs), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}")
         if any(path.name == REPORT for path in files):
             note += f"\n[The report]({place.report}).\n"
         flow_run = (tags or {}).get(FLOW_RUN, "")
@@ -104,33 +101,23 @@ def publish(
             client.set_tag(run_id, name, text)
         for path in files:
             client.log_artifact(run_id, str(path))
-        _log_standings(client, run, results, standings or {})
+        _log_standings(client, run, standings or {})
     return place
 
 
 def _log_standings(
-    client: MlflowClient,
-    run: Run,
-    results: Sequence[Result],
-    standings: Mapping[str, Mapping[str, float]],
+    client: MlflowClient, run: Run, standings: Mapping[str, Mapping[str, float]]
 ) -> None:
-    """Log datasets and standings; the tag that says that a run has them comes last."""
-    from mlflow.entities import Dataset, DatasetInput, InputTag, Metric
+    """Log the standings; the tag that says that a run has them comes last."""
+    from mlflow.entities import Metric
 
     run_id, at, night = run.info.run_id, run.info.start_time, run.data.tags.get(NIGHT)
     if night is None:
         newest = client.search_runs(
-            [run.info.experiment_id], f"tags.`{NIGHT}` LIKE '%'", max_results=1,
+            [run.info.experiment_id], NIGHTS, max_results=1,
             order_by=["attributes.start_time DESC"],
         )  # fmt: skip
         night = str(1 + max((int(each.data.tags[NIGHT]) for each in newest), default=0))
-    data = {result.data: data_input(result) for result in results if result.digest}
-    context = [InputTag("mlflow.data.context", "benchmark")]
-    inputs = [
-        DatasetInput(Dataset(each.name, each.digest, each.kind, each.source), context)
-        for each in data.values()
-    ]
-    client.log_inputs(run_id, inputs[:MOST_INPUTS])
     metrics = [
         Metric(sound_key(f"{measure}/{name.replace('/', '_')}"), value, at, int(night))
         for measure, values in standings.items()

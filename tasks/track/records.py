@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from leaseboard.algorithms.configurations import Configuration
 from leaseboard.algorithms.events import Event, Measured, Started, of
-from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments.kinds import REWARDING
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import versions
@@ -27,8 +27,6 @@ from leaseboard.tasks.machine.owners import owner
 MAX_VALUE = 6000
 """MLflow's longest parameter."""
 MAX_KEY = 250
-MAX_SCHEMA = 1 << 20
-"""MLflow's longest schema of a dataset."""
 OWNER, HEARTBEAT = "leaseboard.owner", "leaseboard.heartbeat"
 """Tag by which a run that is being written differs from one that was cut off."""
 NIGHT = "leaseboard.night"
@@ -53,40 +51,17 @@ class DataInput:
 
     name: str
     digest: str
-    kind: str
     source: str
-    schema: str | None = None
-    profile: str | None = None
+    kind: str = "code"
+    """Of MLflow's kinds the one with data of any form."""
 
 
-def data_input(result: Result, table: Dataset | None = None) -> DataInput:
-    """Return the dataset of a job, with the columns of `table` if that is at hand."""
-    columns: dict[str, str | None] = {}
-    if table is not None:
-        shown = {**table.features, table.target.name: table.target}
-        spec = [
-            {"type": _type(column.dtype), "name": str(name), "required": True}
-            for name, column in shown.items()
-        ]
-        schema = json.dumps({"mlflow_colspec": spec})
-        rows = len(table.target)
-        profile = {"num_rows": rows, "num_elements": rows * len(spec), "task": table.task}
-        columns = {"schema": schema if len(schema) < MAX_SCHEMA else None}
-        columns["profile"] = json.dumps({**profile, "target": str(table.target.name)})
+def data_input(result: Result) -> DataInput:
+    """Return the dataset of a job."""
     return DataInput(
         name=result.data,
         digest=result.digest[:36],
-        kind="code",  # of MLflow's kinds the one with data of any form
         source=json.dumps({"tags": {"uri": result.data, "sha256": result.digest}}),
-        **columns,
-    )
-
-
-def _type(dtype: Any) -> str:
-    """Return MLflow's name of a column's type."""
-    kind = getattr(dtype, "kind", "O")
-    return {"f": "double", "i": "long", "u": "long", "b": "boolean", "M": "datetime"}.get(
-        kind, "string"
     )
 
 
@@ -106,10 +81,8 @@ class RunRecord:
     data: DataInput | None = None
 
 
-def job_record(
-    result: Result, events: Iterable[Event], data: DataInput | None = None
-) -> RunRecord:
-    """Return the run of one job on `data`, by default without its columns."""
+def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
+    """Return the run of one job."""
     events = list(events)
     started = next(iter(of(events, Started)), None)
     start, end = _times(result)
@@ -154,7 +127,7 @@ def job_record(
         params=texts(params),
         tags=_tags("job", result.key, tags),
         metrics=_job_metrics(result, events),
-        data=data or data_input(result),
+        data=data_input(result),
     )
 
 
@@ -304,3 +277,20 @@ def _times(result: Result) -> tuple[int, int]:
 def suite_key(suite: str, keys: Iterable[str]) -> str:
     """Return the key of a suite's run: the same for the same jobs, so that it is found again."""
     return hashlib.sha256("\n".join([suite, *sorted(keys)]).encode()).hexdigest()[:20]
+
+
+def runs_link(experiment: str, condition: str, order: str = "", **more: str) -> str:
+    """Return the address, within MLflow's UI, of the runs of an experiment that meet a condition.
+
+    - `order`: the column that orders them.
+    - `more`: of the address's query.
+    """
+    # Without the workflow the UI opens in the one that its reader chose last, at first GenAI.
+    query = {"workflowType": "machine_learning", "searchFilter": condition}
+    query |= {"orderByKey": order} if order else {}
+    return f"#/experiments/{experiment}/runs?{urlencode(query | more, quote_via=quote)}"
+
+
+JOBS = "tags.leaseboard.level = 'job'"
+NIGHTS = f"tags.{NIGHT} LIKE '%'"
+"""Conditions of all jobs, and of the suite's runs that have a leaderboard."""

@@ -11,7 +11,6 @@ import fcntl
 import logging
 import os
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -52,22 +51,17 @@ def open_store(uri: str) -> MlflowClient:
 def check_address(uri: str) -> None:
     """Raise TrackingError for an address that cannot be read, without its secrets."""
     named = f"the address of the MLflow store {redacted(uri)}"
-    scheme = uri.partition(":")[0].lower()
-    if scheme.startswith("sqlite"):
-        if "?" in uri:
-            raise TrackingError(
-                f"{named} has a ?, after which MLflow reads options: name a file without one, such"
-                " as sqlite:///mlruns/mlflow.db"
-            )
-        return
+    if uri.lower().startswith("sqlite") and "?" in uri:
+        raise TrackingError(
+            f"{named} has a ?, after which MLflow reads options: name a file without one, such"
+            " as sqlite:///mlruns/mlflow.db"
+        )
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
-        parts = urlsplit(uri)
-        if scheme in {"http", "https"}:
-            _ = parts.port  # a ValueError unless it is a number
-        elif "://" in uri:
+        if "://" in uri and not uri.lower().startswith("sqlite"):
+            _ = urlsplit(uri).port  # a ValueError unless it is a number
             make_url(uri)
     except (ValueError, ArgumentError):
         # Not `from error`: its text is the address.
@@ -93,16 +87,15 @@ def ensure_store(uri: str) -> None:
     with reported(uri):
         path.parent.mkdir(parents=True, exist_ok=True)
         # Of several processes that open it, one makes it.
-        with _file_lock(path.with_name(f".{path.name}.lock")):
-            if not _holds_runs(path):  # else it is not ours to replace in any state
-                if path.exists() and path.stat().st_size and not _is_whole(path):
-                    kept = disk.move_away(path)
-                    said = "the MLflow store %s was never completed: kept as %s, made again"
-                    _log.warning(said, path, kept)
-                if not (path.exists() and path.stat().st_size):
-                    _make(path)
-            # Write-ahead logging, set once in the file: readers do not wait for a writer.
+        with path.with_name(f".{path.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (path.exists() and path.stat().st_size):
+                _make(path)
             with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
+                tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+                if "experiments" not in tables:  # the first that MLflow makes
+                    raise sqlite3.DatabaseError("it is another program's: name another file")
+                # Write-ahead logging, set once in the file: readers do not wait for a writer.
                 if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                     connection.execute("PRAGMA journal_mode=WAL")
 
@@ -204,35 +197,16 @@ def _cause(error: BaseException) -> object:
     """
     import requests
 
-    inner: BaseException | None = error
-    seen: list[BaseException] = []
-    while inner is not None and inner not in seen:
+    seen: list[BaseException] = [error]
+    while (inner := seen[-1].__cause__ or seen[-1].__context__) and inner not in seen:
         seen.append(inner)
-        inner = inner.__cause__ or inner.__context__
     if any(isinstance(one, requests.RequestException) for one in seen):
-        system = [one for one in seen if isinstance(one, OSError) and one.strerror]
         if any(isinstance(one, (requests.Timeout, TimeoutError)) for one in seen):
             return "it did not answer in time"
-        return f"no connection: {system[-1].strerror}" if system else "no connection"
+        system = [one.strerror for one in seen if isinstance(one, OSError) and one.strerror]
+        return f"no connection: {system[-1]}" if system else "no connection"
     return getattr(error, "orig", None) or error
 
-
-@contextmanager
-def _file_lock(path: Path, seconds: float = 60.0) -> Iterator[None]:
-    deadline = time.monotonic() + seconds
-    with path.open("w") as lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-        yield
-
-
-_log = logging.getLogger(__name__)
 
 _POSTGRESQL_KEY = 0x6C656173
 """Of the advisory lock: any number that others do not use in the same database."""
@@ -254,35 +228,6 @@ def alone(uri: str) -> Iterator[None]:
     with engine.connect() as connection:  # the lock goes with the connection, also after a kill
         connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _POSTGRESQL_KEY})
         yield
-
-
-def _holds_runs(path: Path) -> bool:
-    """Return whether there is a run or a registered model."""
-    if not path.exists():
-        return False
-    with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-        if tables and "experiments" not in tables:  # the first that MLflow makes
-            raise sqlite3.DatabaseError("it is another program's: name another file")
-        return any(
-            connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()  # noqa: S608 - ours
-            for table in ("runs", "registered_models")
-            if table in tables
-        )
-
-
-def _is_whole(path: Path) -> bool:
-    from mlflow.store.db import utils
-
-    engine = utils.create_sqlalchemy_engine(f"sqlite:///{path}")
-    try:
-        # MLflow has public names for none of this.
-        if not utils._all_tables_exist(engine):  # noqa: SLF001
-            return False
-        latest = utils._get_latest_schema_revision()  # noqa: SLF001
-        return bool(utils._get_schema_version(engine) == latest)  # noqa: SLF001
-    finally:
-        engine.dispose()
 
 
 def _make(path: Path) -> None:

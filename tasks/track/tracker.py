@@ -6,35 +6,30 @@ import dataclasses
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from leaseboard.algorithms.configurations import Configuration, configurations, table
 from leaseboard.algorithms.measures import describe_units
-from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.owners import BEAT, owner
-from leaseboard.tasks.track.bulk import BulkWriter, sql_store
+from leaseboard.tasks.track.bulk import writer_of
 from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, every, has_writer, stays
 from leaseboard.tasks.track.records import (
     HEARTBEAT,
     NIGHT,
     OWNER,
-    DataInput,
     configuration_record,
-    data_input,
     job_record,
+    runs_link,
     select,
     suite_key,
 )
@@ -60,7 +55,6 @@ class Tracker:
     - `keys`: of all jobs of the suite.
     - `rule`: which configurations get a run: ``all``, ``top:K`` or ``none``.
     - `through_client`: do not use the bulk path even where it could be.
-    - `table_of`: returns the dataset of a job that is logged, None if it is not at hand.
     """
 
     def __init__(
@@ -71,23 +65,17 @@ class Tracker:
         *,
         rule: str = "all",
         through_client: bool = False,
-        table_of: Callable[[str], Dataset | None] = lambda _: None,
     ) -> None:
         self.uri = uri
         self.suite = suite
         self._rule = rule
-        self._table_of = table_of
-        self._data: dict[str, DataInput] = {}
         self._client = open_store(uri)
         jobs = experiment(self._client, uri, suite)
         self._configurations = experiment(self._client, uri, f"{suite}/configurations")
         self.place = {"ui": mlflow_ui(uri), "jobs": jobs, "configurations": self._configurations}
         with reported(uri):
-            store = None if through_client else sql_store(self._client)
-            arguments = (self._client, uri, jobs, self._configurations)
-            self.writer: ClientWriter | BulkWriter = (
-                BulkWriter(*arguments, store) if store else ClientWriter(*arguments)
-            )
+            make = ClientWriter if through_client else writer_of
+            self.writer = make(self._client, uri, jobs, self._configurations)
             self._known = self.writer.known()
             for key, known in list(self._known.items()):
                 if not known.whole and not has_writer(self._client, known.tags):
@@ -137,11 +125,7 @@ class Tracker:
                 path.write_text(json.dumps(table(considered)), encoding="utf-8")
                 files.append(path)
                 tags["mlflow.loggedArtifacts"] = json.dumps([{"path": TABLE, "type": "table"}])
-            data = self._data.get(result.data)
-            if data is None or not result.digest.startswith(data.digest):
-                data = data_input(result, self._table_of(result.data) if result.digest else None)
-                self._data[result.data] = data
-            job = job_record(result, events, data)
+            job = job_record(result, events)
             job = dataclasses.replace(job, tags={**job.tags, **tags})
             chosen = select(considered, self._rule, result.environment)
             records = [configuration_record(one, result) for one in chosen]
@@ -157,10 +141,9 @@ class Tracker:
         shown = {f"{len(considered)} configurations": mine}
         if held := sum(bool(each.leases) for each in considered):
             shown[f"{held} that held a lease"] = f"metrics.lease > 0 and {mine}"
-        place = f"#/experiments/{self._configurations}/runs?workflowType=machine_learning"
-        order = f"orderByKey={quote('metrics.`score`')}&orderByAsc={rising}"
+        order = "metrics.`score`"
         return ", ".join(
-            f"[{what}]({place}&searchFilter={quote(condition)}&{order})"
+            f"[{what}]({runs_link(self._configurations, condition, order, orderByAsc=rising)})"
             for what, condition in shown.items()
         )
 
@@ -168,8 +151,7 @@ class Tracker:
         """End the suite's run with its counts of jobs by status."""
         self._ended.set()
         with reported(self.uri):
-            if isinstance(self.writer, BulkWriter):
-                self.writer.analyze()
+            self.writer.finish()
             # A call that was cut off after this point has logged them already.
             known = self._client.get_run(self.run_id).data.metrics
             gone = (key.removeprefix("jobs.") for key in known if key.startswith("jobs."))
@@ -186,16 +168,12 @@ class Tracker:
         tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
         tags |= {"leaseboard.suite": self.suite, HEARTBEAT: str(time.time())}
         last = find_suite(self._client, experiment_id, key)
-        others = last is not None and last.data.tags.get(OWNER) != owner()
-        if (
-            last is None
-            or NIGHT in last.data.tags
-            or (
-                others
-                and last.info.status == "RUNNING"
-                and has_writer(self._client, last.data.tags)
-            )
-        ):
+        written = last is not None and (
+            last.info.status == "RUNNING"
+            and last.data.tags.get(OWNER) != owner()
+            and has_writer(self._client, last.data.tags)
+        )
+        if last is None or NIGHT in last.data.tags or written:
             name = f"{self.suite} {datetime.now().astimezone():%F %R}"
             run = self._client.create_run(experiment_id, tags=tags, run_name=name)
             return str(run.info.run_id)
@@ -222,8 +200,8 @@ def find_suite(client: MlflowClient, experiment_id: str, key: str) -> Run | None
     return found[0] if found else None
 
 
-def log_race(result: Result, log: Path, uri: str, mirrors: tuple[Path, ...] = ()) -> None:
+def log_race(result: Result, log: Path, uri: str) -> None:
     """Log one job that belongs to no suite, into the experiment ``race``."""
-    tracker = Tracker(uri, "race", [result.key], table_of=partial(load, mirrors=mirrors))
+    tracker = Tracker(uri, "race", [result.key])
     tracker.log(result, log.parent)
     tracker.close("FINISHED" if result.status == "ok" else "FAILED", {result.status: 1})

@@ -16,7 +16,7 @@ from leaseboard.tasks.report.leases import figures
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, number
 from leaseboard.tasks.score.numbers import short
-from leaseboard.tasks.track.views import JOBS, NIGHTS
+from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
 
 MOST_DRAWN = 40
 """Jobs whose leases are drawn."""
@@ -38,8 +38,8 @@ def jobs(made: Material) -> Section:
     if made.mlflow:
         ui, experiment = made.mlflow["ui"], made.mlflow["jobs"]
         runs = {"the leaderboards over time": NIGHTS, "the jobs": JOBS}
-        links = [Markup("<a href='{}/{}'>{}</a>").format(ui, view.link(experiment), what)
-                 for what, view in runs.items()]  # fmt: skip
+        links = [Markup("<a href='{}/{}'>{}</a>").format(ui, runs_link(experiment, of), what)
+                 for what, of in runs.items()]  # fmt: skip
         words["text"].append(Markup("In MLflow: {}.").format(Markup(", ").join(links)))
     frame = made.frame.sort_values("status", key=lambda status: status == "ok", kind="stable")
     ok = frame["status"] == "ok"

@@ -6,7 +6,6 @@ from contextlib import closing, contextmanager
 
 import pytest
 import sqlalchemy
-from mlflow.store.db import utils
 
 from leaseboard.tasks.track.store import TrackingError, ensure_store, open_store, reported
 
@@ -31,15 +30,6 @@ def works(uri):
     return client.get_run(run.info.run_id).info.status == "RUNNING"
 
 
-def half_made(path, pages):
-    """Return what MLflow leaves of a store in `path` when the disk is full."""
-    engine = utils.create_sqlalchemy_engine(f"sqlite:///{path}")
-    with a_disk_of(pages), pytest.raises(sqlalchemy.exc.OperationalError):
-        utils._initialize_tables(engine)
-    engine.dispose()
-    return f"sqlite:///{path}"
-
-
 @pytest.mark.slow
 def test_a_full_disk_leaves_nothing_and_the_next_try_makes_the_store(tmp_path):
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
@@ -55,34 +45,11 @@ def test_a_full_disk_leaves_nothing_and_the_next_try_makes_the_store(tmp_path):
     assert not (tmp_path / ".mlflow.db.new").exists()
 
 
-@pytest.mark.slow
-def test_a_half_made_store_is_named_moved_away_and_made_again(tmp_path, caplog):
-    uri = half_made(tmp_path / "mlflow.db", pages=120)
-    assert (tmp_path / "mlflow.db").stat().st_size
-
-    assert works(uri)
-    kept = tmp_path / "mlflow.db.damaged-1"
-    assert kept.is_file()
-    assert f"never completed: kept as {kept}, made again" in caplog.text
-
-
 @pytest.mark.parametrize("make", [ensure_store, open_store])
 def test_a_store_with_options_in_its_address_is_refused_and_leaves_no_file(tmp_path, make):
     with pytest.raises(TrackingError, match=r"a\?b\.db has a \?, .* name a file without one"):
         make(f"sqlite:///{tmp_path / 'a?b.db'}")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_store_that_holds_a_run_is_never_moved_away(tmp_path, empty_store):
-    shutil.copy(empty_store, tmp_path / "mlflow.db")
-    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
-    assert works(uri)
-    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = 'older'")
-    before = sorted(path.name for path in tmp_path.iterdir())
-    ensure_store(uri)
-
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 def test_another_programs_database_is_left_alone(tmp_path):
