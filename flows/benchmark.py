@@ -14,6 +14,7 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from leaseboard.flows.console import (
     say_progress,
     shows_bar,
 )
-from leaseboard.flows.executor import Executor, LocalExecutor
+from leaseboard.flows.executor import Executor
 from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
@@ -44,6 +45,7 @@ from leaseboard.tasks.machine.addresses import discreet, mlflow_ui, redacted
 from leaseboard.tasks.machine.disk import FULL
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
+from leaseboard.tasks.pool.attempts import Attempt
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track.publish import Place
@@ -125,136 +127,128 @@ def run_jobs(
             return tracker
 
         recorder = Recorder(out, earlier, open_tracker)
+    rows = {result.key: result for result in earlier}
+    waiting = [*{entry.key: entry for entry in planned if not entry.done}.values()]
+    problems: list[str] = []
+    starter = _Starter(waiting, data, executor, out, problems)
     try:
         shown = show_progress(len(planned), len(earlier), suite.data_names)
         with recorder, shown as show_result:
-            run = _Run(planned, data, executor, out, recorder, show_result)
-            run.perform()
+            # Whole repetitions first: a run that is stopped has complete ones to compare.
+            waiting.sort(key=lambda each: each.job.repetition)
+            for entry, attempt in plain.run_all(waiting, starter.submit, ahead=executor.ahead):
+                result = _with_files(out, entry, attempt).kept_for(entry.job, entry.version)
+                rows[result.key] = result
+                if result.reason.startswith(FULL) and result.reason not in problems:
+                    problems.append(result.reason)
+                reach("run.before-result")
+                with _kept(problems, "the result", entry, out):
+                    results.finish(out, result)
+                    reach("run.after-result")
+                    recorder.job_is_over(result)
+                show_result(result)
+                starter.ended(entry)
     finally:
         results.discard_unfinished(out)
-    ordered = [run.rows[entry.key] for entry in planned]
+    ordered = [rows[entry.key] for entry in planned]
     results.assemble(out, ordered)
-    return Outcome(ordered, run.problems + recorder.problems)
+    return Outcome(ordered, problems + recorder.problems)
 
 
-class _Run:
-    """State of a run in its own process."""
+def _with_files(out: Path, entry: Planned, attempt: Attempt) -> Result:
+    """Return the result of an attempt, after writing what a job on another machine has sent."""
+    if attempt.files is None:
+        return attempt.result
+    try:
+        folder = results.begin(out, entry.key)
+        for name, content in attempt.files.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        return failed(entry.job, *verdict(error), key=entry.key, digest=entry.digest)
+    return attempt.result
+
+
+@contextmanager
+def _kept(problems: list[str], what: str, entry: Planned, out: Path) -> Iterator[None]:
+    """Report what could not be written of a job; the run goes on."""
+    try:
+        yield
+    except OSError as error:
+        job = f"{entry.job.name} on {entry.job.data}"
+        problems.append(f"{what} of {job} was not kept: {error.strerror} ({out})")
+
+
+class _Starter:
+    """Starter of jobs: prepares inputs for the first job that needs them, removes them at last."""
 
     def __init__(
         self,
-        planned: list[Planned],
+        waiting: list[Planned],
         data: dict[str, CachedDataset],
         executor: Executor,
         out: Path,
-        recorder: Recorder,
-        show_result: Callable[[Result], None],
+        problems: list[str],
     ) -> None:
-        self.rows = {entry.key: entry.earlier for entry in planned if entry.earlier is not None}
-        self.problems: list[str] = []
-        self._waiting = {entry.key: entry for entry in planned if not entry.done}
-        self._total = len(planned)
         self._data = data
         self._executor = executor
         self._out = out
-        self._recorder = recorder
-        self._show_result = show_result
-        self._prepared: dict[tuple[str, str], Prepared | Exception] = {}
+        self._problems = problems
+        self._made: dict[tuple[str, str], Prepared | Exception] = {}
         # What each job shares with others, and with how many that are still to come.
-        self._shares: dict[str, tuple[str, str]] = {}
-        for entry in self._waiting.values():
-            if entry.waits and entry.job.data in data:
-                self._shares[entry.key] = entry.job.data, group(entry.job)
+        self._shares = {
+            entry.key: (entry.job.data, group(entry.job))
+            for entry in waiting
+            if entry.waits and entry.job.data in data
+        }
         self._users = Counter(self._shares.values())
 
-    def perform(self) -> None:
-        """Start every job after its inputs are prepared, and record each that has ended."""
-        # Whole repetitions first: a run that is stopped has complete ones to compare.
-        for entry in sorted(self._waiting.values(), key=lambda each: each.job.repetition):
-            self._start(entry)
-            self._collect(leave=self._executor.ahead)
-        self._collect(leave=0)
-
-    def _start(self, entry: Planned) -> None:
-        if reason := entry.fault or entry.obstacle:
-            self._fail(entry, "crash" if entry.fault else "skipped", reason)
-            return
-        prepared = self._prepare(entry)
-        if not isinstance(prepared, Exception):
-            self._executor.start(entry.job, entry.key, prepared)
-            return
-        status, reason = verdict(prepared)
-        if status in {"crash", "memout"}:  # as in a worker, the log says where it came from
-            trace = discreet("".join(traceback.format_exception(prepared)))
+    def submit(self, entry: Planned) -> Future[Attempt]:
+        """Start a job; one that cannot run has ended already."""
+        status, reason = "crash" if entry.fault else "skipped", entry.fault or entry.obstacle
+        if not reason:
             try:
-                folder = results.begin(self._out, entry.key)
-                (folder / results.LOG).write_text(trace, encoding="utf-8")
-            except OSError as full:
-                self.problems.append(f"the log of job {entry.key} was not kept: {full.strerror}")
-        self._fail(entry, status, reason)
+                prepared = self._inputs(entry)
+            except Exception as error:  # noqa: BLE001  (as in a job: it costs those that need it)
+                status, reason = verdict(error)
+                if status in {"crash", "memout"}:  # as in a worker, the log says where
+                    trace = discreet("".join(traceback.format_exception(error)))
+                    with _kept(self._problems, "the log", entry, self._out):
+                        folder = results.begin(self._out, entry.key)
+                        (folder / results.LOG).write_text(trace, encoding="utf-8")
+            else:
+                return self._executor.submit(entry.job, entry.key, prepared)
+        none = Future[Attempt]()
+        result = failed(entry.job, status, reason, key=entry.key, digest=entry.digest)
+        none.set_result(Attempt(result))
+        return none
 
-    def _prepare(self, entry: Planned) -> Prepared | Exception | None:
-        """Return a job's inputs, prepared for the first job that needs them, or the error."""
+    def _inputs(self, entry: Planned) -> Prepared | None:
+        """Return the inputs of a job; None if it loads its data itself."""
         shared = self._shares.get(entry.key)
         if shared is None:
             return None
-        if shared not in self._prepared:
+        if shared not in self._made:
             try:
-                kept = self._data[shared[0]]
-                prepare = self._executor.make("prepare", plain.prepare, after=[kept])
-                self._prepared[shared] = prepare(kept, entry.job)
-            except Exception as error:  # noqa: BLE001  (as in a job: it costs those that need it)
-                self._prepared[shared] = error
-        return self._prepared[shared]
+                found = self._executor.call(plain.prepare, self._data[shared[0]], entry.job)
+                self._made[shared] = found
+            except Exception as error:  # noqa: BLE001  (raised for each job that needs them)
+                self._made[shared] = error
+        made = self._made[shared]
+        if isinstance(made, Exception):
+            raise made
+        return made
 
-    def _collect(self, *, leave: int) -> None:
-        """Record the jobs that have ended; wait until no more than `leave` run."""
-        for key, attempt in self._executor.ended(leave=leave):
-            if attempt is None:
-                reason = "one Dask worker after the other died while it ran"
-                self._fail(self._waiting[key], "crash", reason)
-                continue
-            try:
-                if attempt.files is not None:
-                    folder = results.begin(self._out, key)
-                    for name, content in attempt.files.items():
-                        (folder / name).write_bytes(content)
-            except OSError as error:
-                self._fail(self._waiting[key], *verdict(error))
-            else:
-                self._record(attempt.result)
-
-    def _fail(self, entry: Planned, status: str, reason: str) -> None:
-        self._record(failed(entry.job, status, reason, key=entry.key, digest=entry.digest))
-
-    def _record(self, result: Result) -> None:
-        """Record the result here and in MLflow, show it, and remove inputs used up."""
-        entry = self._waiting[result.key]
-        result = result.kept_for(entry.job, entry.version)
-        self.rows[result.key] = result
-        if result.reason.startswith(FULL) and result.reason not in self.problems:
-            self.problems.append(result.reason)
-        try:
-            reach("run.before-result")
-            results.finish(self._out, result)
-        except OSError as error:
-            self.problems.append(
-                f"the result of {result.name} on {result.data} was not kept:"
-                f" {error.strerror} ({self._out})"
-            )
-        else:
-            reach("run.after-result")
-            self._recorder.job_is_over(result)
-        self._show_result(result)
-        self._executor.show_progress(len(self.rows), self._total)
-        shared = self._shares.get(result.key)
+    def ended(self, entry: Planned) -> None:
+        """Note that a job has ended, and remove what no other needs."""
+        shared = self._shares.get(entry.key)
         if shared is None:
             return
         self._users[shared] -= 1
-        prepared = self._prepared.get(shared)
-        if not self._users[shared] and isinstance(prepared, Prepared) and prepared.parts:
-            self._executor.release(prepared)
+        made = self._made.get(shared)
+        if not self._users[shared] and isinstance(made, Prepared) and made.parts:
+            self._executor.release(made)
             with suppress(FileNotFoundError):  # a user's code may have removed them
-                shutil.rmtree(prepared.parts)
+                shutil.rmtree(made.parts)
 
 
 @contextmanager
@@ -309,7 +303,6 @@ def benchmark(
     out: Path,
     executor: Executor,
     *,
-    mirrors: tuple[Path, ...] = (),
     tracking_uri: str | None = None,
     boarded: bool = True,
 ) -> Outcome:
@@ -322,8 +315,8 @@ def benchmark(
         data: dict[str, CachedDataset] = {}
 
         def fetch(reference: str) -> str:
-            data[reference] = executor.make("fetch", plain.fetch)(
-                reference, shared, mirrors=mirrors
+            data[reference] = executor.call(
+                plain.fetch, reference, shared, mirrors=paths.mirrors()
             )
             return data[reference].digest
 
@@ -332,10 +325,8 @@ def benchmark(
             known = {reference: kept.task for reference, kept in data.items()}
             require_ranking(suite.metric, suite.jobs(), known)
         place = None
-        # In a flow run all steps are shown, also those that change nothing.
-        if boarded and tracking_uri is not None and isinstance(executor, LocalExecutor):
-            done = all(entry.done for entry in planned)
-            place = plain.recorded(out, suite, tracking_uri) if done else None
+        if boarded and tracking_uri is not None and all(entry.done for entry in planned):
+            place = plain.recorded(out, suite, tracking_uri)
         uri = None if place else tracking_uri
         outcome = run_jobs(suite, planned, data, executor, out=out, tracking_uri=uri)
         if boarded:
@@ -388,10 +379,10 @@ def show_board(
     from leaseboard.tasks.report.build import read_diagnostics
     from leaseboard.tasks.score import board
 
-    found = found or executor.make("score", plain.score, after=results)(results, suite)
+    found = found or executor.call(plain.score, results, suite)
     board.show(found)
     notify_listeners(board.plain(found))
-    page = executor.make("report", plain.report, after=[found])(out, found, suite)
+    page = executor.call(plain.report, out, found, suite)
     for line in lines_of(read_diagnostics(out)):
         say(line)
     say(f"results: {out / TABLE}\nreport:  {page}")
@@ -400,13 +391,12 @@ def show_board(
         return "", about
     given = {"uri": uri, "out": out, "suite": suite, "report": page, "logged": True}
     try:
-        record = executor.make("record", plain.record, after=[found, page])
-        place = place or record(results, name, found, **given)
+        place = place or executor.call(plain.record, results, name, found, **given)
     except TrackingError as error:
         return f"the leaderboard is not in MLflow: {error}", about
     start = ""
     if not uri.startswith("http") and "MLFLOW_UI_URL" not in os.environ:
-        own = "" if uri == paths.tracking_uri() else f" --tracking-uri {quote(redacted(uri))}"
+        own = "" if uri == paths.own_store() else f" --tracking-uri {quote(redacted(uri))}"
         start = f"leaseboard ui{own}, then "
     say(f"mlflow:  {start}{mlflow_ui(uri)}/{place.jobs}")
     links = {"mlflow": place.jobs, "report": place.report}

@@ -1,6 +1,7 @@
 """The command `leaseboard`: its subcommands, and an exit code for every outcome."""
 
 import errno
+import os
 import re
 import sys
 import traceback
@@ -8,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -33,7 +35,13 @@ from leaseboard.flows.commands import (
     run,
     schedule,
 )
-from leaseboard.flows.commands.options import Command, Commands, FlowsCommand, TablesCommand
+from leaseboard.flows.commands.options import (
+    Command,
+    Commands,
+    FlowsCommand,
+    TablesCommand,
+    opt,
+)
 from leaseboard.flows.console import SIGINT_EXIT, InterruptedRunError, say
 from leaseboard.tasks.machine.failpoints import check
 
@@ -44,6 +52,10 @@ PASSED, REGRESSION, FAILED, NOTHING, USAGE = 0, 1, 2, 3, 64
 """Exit codes; never a count."""
 
 
+_PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "LEASEBOARD_CACHE", "LEASEBOARD_CONF",
+           "LEASEBOARD_MIRROR", "LEASEBOARD_STORE", "MLFLOW_TRACKING_URI", "PREFECT_HOME",
+           "PREFECT_API_DATABASE_CONNECTION_URL")  # fmt: skip
+"""Variables that name files and folders."""
 _SURROGATES = re.compile(r"[^\s\"']*[\ud800-\udfff][^\s\"']*")
 """A word in which Python holds bytes that are not UTF-8."""
 _FIXES = {
@@ -123,7 +135,7 @@ def _version(wanted: bool) -> None:
 def _common(
     show_version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        opt("Print the version.", "", "--version", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
     del show_version
@@ -143,6 +155,7 @@ def _call(arguments: list[str]) -> int:
     """Options of all commands that are given."""
     try:
         check()
+        _check_names(arguments)
         outcome = app(arguments, standalone_mode=False, prog_name="leaseboard", obj=given)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
@@ -154,6 +167,23 @@ def _call(arguments: list[str]) -> int:
     if outcome == SIGINT_EXIT:  # typer returns it as well, for a command's KeyboardInterrupt
         return _complain("stopped by the user; run the same command again", SIGINT_EXIT)
     return outcome if isinstance(outcome, int) else PASSED
+
+
+def _check_names(arguments: list[str]) -> None:
+    """Raise UsageError for a name that is not UTF-8, as stores, pages and tables are."""
+    given = [("the command line", each) for each in arguments]
+    given += [
+        ("the current folder", str(Path.cwd())),
+        *((n, os.environ.get(n, "")) for n in _PLACES),
+    ]
+    for name, text in given:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"{name} {text!a} is not UTF-8: give a value that is, and rename a file or folder"
+                " of that name"
+            ) from error
 
 
 def _verdict(error: Exception) -> tuple[str, int]:

@@ -172,7 +172,7 @@ def report_damage(*folders: Path) -> int:
 SIGINT_EXIT = 128 + signal.SIGINT
 SIGTERM_EXIT = 128 + signal.SIGTERM
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
-_NAMES = {128 + number: number.name for number in _ENDING}
+_NAMES = {SIGINT_EXIT: "the user"} | {128 + number: number.name for number in _ENDING}
 
 
 class InterruptedRunError(LeaseboardError):
@@ -220,15 +220,13 @@ def resumable(home: Path, kept: str = "") -> Iterator[None]:
         with terminable():
             yield
     except (KeyboardInterrupt, SystemExit) as stop:
-        by_user = isinstance(stop, KeyboardInterrupt)
-        code = SIGINT_EXIT if by_user else stop.code
-        if not isinstance(code, int) or not (by_user or code in _NAMES):
+        code = stop.code if isinstance(stop, SystemExit) else SIGINT_EXIT
+        if not isinstance(code, int) or code not in _NAMES:
             raise
         if not kept:
             from leaseboard.tasks.folder import results
 
             done = sum(result.status == "ok" for result in results.read_results(home))
             kept = f"{done} finished job{'s' * (done != 1)} kept in"
-        who = "the user" if by_user else _NAMES[code]
-        said = f"stopped by {who}: {kept} {str(home)!r}; run the same command again to resume"
-        raise InterruptedRunError(said, code) from stop
+        said = f"stopped by {_NAMES[code]}: {kept} {str(home)!r}"
+        raise InterruptedRunError(f"{said}; run the same command again to resume", code) from stop

@@ -13,17 +13,16 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.parts import command_for
 from leaseboard.flows.benchmark import Outcome, benchmark
-from leaseboard.flows.commands.options import use_conf
 from leaseboard.flows.console import check_writable, say, terminable
-from leaseboard.flows.executor import Executor, JobWaitsError, LocalExecutor, nothing_runs
-from leaseboard.flows.prefect_events import current_run
+from leaseboard.flows.executor import Executor, JobWaitsError, idle
+from leaseboard.flows.prefect_events import RUN_ENDED, SUITE, current_run, emit
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.folder.results import TABLE, read_table
 from leaseboard.tasks.jobs.job import Job
@@ -39,7 +38,7 @@ from leaseboard.tasks.track.store import TrackingError, check_address, ensure_st
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
-    from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor
+    from leaseboard.flows.prefect_executor import PrefectExecutor
 
 Body = Callable[[Executor], Outcome]
 """Chains the steps of a run, which an executor carries out."""
@@ -47,72 +46,45 @@ Body = Callable[[Executor], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run: executor, workers, data and store."""
+    """Options of a run: executor and workers."""
 
     workers: int | None = None
     """Worker processes; one a core by default."""
     local: bool = False
     cluster: str | None = None
     """The address of a Dask scheduler on whose workers the jobs run."""
-    mirrors: tuple[Path, ...] = ()
-    """By default those of ``LEASEBOARD_MIRROR``."""
-    tracking_uri: str | None = None
-    """By default ``MLFLOW_TRACKING_URI``, or the store of the project."""
     boarded: bool = True
     """With the leaderboard, the page, and both in MLflow."""
     work: str = RUN_JOB
     """The function that runs a job, see `leaseboard.tasks.pool.workers.WorkerPool`."""
 
 
-def open_suite(
-    name: str, out: Path | None, conf: Path | None, *, baselines: bool = True
-) -> tuple[Suite, Path]:
-    """Return the suite, checked, and its output folder, which need not exist.
+def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
+    """Return the suite called `name`, or each of the group's, checked, with its output folder.
 
-    - `baselines`: False leaves out the naive baselines that the suite does not name.
+    - `out`: the folder of a suite, which need not exist, or one of all folders of a group's.
     """
-    use_conf(conf)
-    folder = paths.conf_dir(conf)
-    suite = load_suite(name, folder)
-    suite = with_baselines(suite) if baselines else suite
-    check_suite(suite, suite_path(name, folder))
+    conf = paths.conf_dir()
+    names = members(name, conf)
+    if names != [name] and out is not None:
+        return [_opened(one, out / Path(one).stem, conf) for one in names]
+    return [_opened(one, out, conf) for one in names]
+
+
+def _opened(name: str, out: Path | None, conf: Path) -> tuple[Suite, Path]:
+    suite = with_baselines(load_suite(name, conf))
+    check_suite(suite, suite_path(name, conf))
     return suite, (out or Path("runs") / suite.name).resolve()
-
-
-def open_suites(
-    name: str, out: Path | None, conf: Path | None, *, baselines: bool = True
-) -> list[tuple[Suite, Path]]:
-    """Open the suite called `name`, or each of the group's, in folders below `out`."""
-    use_conf(conf)
-    names = members(name, paths.conf_dir(conf))
-    if names == [name]:
-        return [open_suite(name, out, conf, baselines=baselines)]
-    return [
-        open_suite(one, out / Path(one).stem if out else None, conf, baselines=baselines)
-        for one in names
-    ]
 
 
 def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
     """Run a suite to its end, and print its results."""
-    return dispatch(suite, out, options, *_prepare(suite, out, options))
-
-
-def perform(suite: Suite, out: Path, options: RunOptions) -> State[Any]:
-    """Execute the suite within the current flow run; returns how that ends."""
-    waiting, body = _prepare(suite, out, options)
-    with _pool(suite, options, waiting) as pool:
-        return _flow_work(suite.name, _in_threads(suite, out, pool), body).perform()
-
-
-def _prepare(suite: Suite, out: Path, options: RunOptions) -> tuple[list[Job], Body]:
-    """Return the jobs that will probably run, and what chains the steps."""
     prepare_environment()
     check_writable(out)
-    uri, mirrors = paths.tracking_uri(options.tracking_uri), paths.mirrors(options.mirrors)
+    uri = paths.tracking_uri()
     check_address(uri)
-    given: dict[str, Any] = {"mirrors": mirrors, "tracking_uri": uri, "boarded": options.boarded}
-    return expected(suite, out), partial(benchmark, suite, out, **given)
+    body = partial(benchmark, suite, out, tracking_uri=uri, boarded=options.boarded)
+    return dispatch(suite, out, options, expected(suite, out), body)
 
 
 def expected(suite: Suite, out: Path) -> list[Job]:
@@ -145,39 +117,63 @@ def dispatch(
 ) -> Outcome:
     """Return the outcome of `body` on the executor that the options ask for.
 
+    In a flow run, of a schedule or a worker of Prefect's, it is the one of that run.
+
     - `expected`: jobs that will probably run: their workers start to import at once.
     """
-    address = os.environ.get("PREFECT_API_URL", "")
-    if not (expected or address or options.cluster):  # a server would be started for nothing
+    address, inside = os.environ.get("PREFECT_API_URL", ""), bool(current_run())
+    if not (expected or address or inside or options.cluster):  # no server for nothing
         with suppress(JobWaitsError):
-            return LocalExecutor(nothing_runs, 1).perform(body)
+            return idle().perform(body)
     with ExitStack() as stack:
-        stack.enter_context(terminable())
+        if not inside:  # Prefect handles the signals of a run of its own
+            stack.enter_context(terminable())
         server = None
-        if not address and (options.cluster or not options.local):
+        if not (address or inside) and (options.cluster or not options.local):
             server = stack.enter_context(PrefectServer(server_log()))
+
+        @cache
+        def url() -> str:
+            if server is None:
+                return address
+            with _prepared_meanwhile(paths.tracking_uri()):
+                return server.wait()
+
         if options.cluster:
-            return _on_cluster(suite, out, options, body, server, address)
-        pool = stack.enter_context(_pool(suite, options, expected))
-        if current_run():
-            work = _flow_work(suite.name, _in_threads(suite, out, pool), body)
-            work.perform()
-            return work.outcome()
-        if options.local:
+            if importlib.util.find_spec("prefect_dask") is None:
+                raise UsageError(f"--cluster needs the extra: {command_for('dask')}")
+            from leaseboard.flows.cluster import DaskExecutor
+
+            executor: PrefectExecutor = DaskExecutor(
+                options.cluster, suite.limits, options.work, url
+            )
+        else:
+            pool = stack.enter_context(_pool(suite, options, expected))
             runs = partial(run_planned, pool, out)
-            return LocalExecutor(runs, pool.size, pool.stop).perform(body)
-        executor = _in_threads(suite, out, pool)
-        if server is not None:
-            with _prepared_meanwhile(paths.tracking_uri(options.tracking_uri)):
-                address = server.wait()
-        return _in_flow(suite, address, executor, body)
+            if options.local and not inside:
+                return Executor(runs, pool.size, pool.stop).perform(body)
+            from prefect.task_runners import ThreadPoolTaskRunner
+
+            from leaseboard.flows.prefect_executor import PrefectExecutor
+
+            runner: Any = ThreadPoolTaskRunner(max_workers=pool.size)
+            executor = PrefectExecutor(runs, pool.size, pool.stop, runner)
+        outcome: Outcome
+        if inside:
+            outcome = executor.perform(body)
+            return outcome
+        from leaseboard.flows.prefect_executor import in_one_run
+
+        ended = partial(final_state, suite.name)
+        outcome = in_one_run("benchmark", suite.name, url(), executor, body, ended)
+        return outcome
 
 
 @contextmanager
 def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
     size = min(options.workers or os.cpu_count() or 1, len(expected))
-    given = {"mirrors": paths.mirrors(options.mirrors), "work": options.work}
-    with WorkerPool(max(1, size), suite.limits, **given) as pool:
+    mirrors = paths.mirrors()
+    with WorkerPool(max(1, size), suite.limits, mirrors=mirrors, work=options.work) as pool:
         pool.warm(expected)
         yield pool
 
@@ -203,63 +199,18 @@ def _prepared_meanwhile(uri: str) -> Iterator[None]:
         thread.join()
 
 
-def _in_threads(suite: Suite, out: Path, pool: WorkerPool) -> PrefectExecutor:
-    from prefect.task_runners import ThreadPoolTaskRunner
-
-    from leaseboard.flows.prefect_executor import PrefectExecutor
-
-    runner = ThreadPoolTaskRunner(max_workers=pool.size)
-    runs = partial(run_planned, pool, out)
-    return PrefectExecutor(runs, runner, 2 * pool.size, suite.data_names, suite.name, pool.stop)
-
-
-def _on_cluster(
-    suite: Suite,
-    out: Path,
-    options: RunOptions,
-    body: Body,
-    server: PrefectServer | None,
-    address: str,
-) -> Outcome:
-    """Run the jobs on a Dask cluster, and all other steps here."""
-    if importlib.util.find_spec("prefect_dask") is None:
-        raise UsageError(f"--cluster needs the extra: {command_for('dask')}")
-
-    from leaseboard.flows.cluster import Cluster
-
-    assert options.cluster is not None
-    with Cluster(options.cluster, out, suite.limits, work=options.work) as cluster:
-        url = server.wait() if server else address
-        cluster.equip(url)
-        return _in_flow(suite, url, cluster.executor(suite.data_names, suite.name), body)
-
-
-def _in_flow(suite: Suite, url: str, executor: PrefectExecutor, body: Body) -> Outcome:
-    from leaseboard.flows.prefect_executor import in_one_run
-
-    description = "Fetch, prepare, run, score, record and report."
-    work = _flow_work(suite.name, executor, body)
-    return in_one_run("benchmark", suite.name, url, work, description)
-
-
-def _flow_work(suite: str, executor: PrefectExecutor, body: Body) -> FlowWork[Outcome]:
-    """Return the work of a flow run, which fails if a job does."""
+def final_state(suite: str, made: Outcome) -> State[Any]:
+    """Return the state of a flow run, which fails if a job does; send it as an event."""
     from prefect.states import Completed, Failed
 
-    from leaseboard.flows.prefect_events import RUN_ENDED, SUITE, emit
-    from leaseboard.flows.prefect_executor import FlowWork
-
-    def ended(made: Outcome) -> State[Any]:
-        jobs, skipped = len(made.results), made.skipped
-        counts = {"jobs": jobs, "failed": made.failed, "skipped": skipped}
-        emit(RUN_ENDED, SUITE, suite, {**counts, "problems": made.problems, **made.about})
-        if made.failed:
-            return Failed(message=f"{made.failed} of {jobs} jobs failed")
-        if made.problems:
-            return Failed(message="; ".join(made.problems))
-        if jobs and skipped == jobs:
-            return Failed(message=f"nothing could run: {jobs} jobs skipped")
-        left = f", {skipped} skipped" if skipped else ""
-        return Completed(message=f"{jobs - skipped} jobs done{left}")
-
-    return FlowWork(executor, body, ended)
+    jobs, skipped = len(made.results), made.skipped
+    counts = {"jobs": jobs, "failed": made.failed, "skipped": skipped}
+    emit(RUN_ENDED, SUITE, suite, {**counts, "problems": made.problems, **made.about})
+    if made.failed:
+        return Failed(message=f"{made.failed} of {jobs} jobs failed")
+    if made.problems:
+        return Failed(message="; ".join(made.problems))
+    if jobs and skipped == jobs:
+        return Failed(message=f"nothing could run: {jobs} jobs skipped")
+    left = f", {skipped} skipped" if skipped else ""
+    return Completed(message=f"{jobs - skipped} jobs done{left}")

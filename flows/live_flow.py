@@ -1,7 +1,8 @@
 """Updates of live models as flow runs of Prefect's, of the command and of the schedule."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,14 @@ from pydantic import Field
 
 from leaseboard.flows import prefect_events as events
 from leaseboard.flows.console import say
-from leaseboard.flows.flow_runs import as_deployed, check_kept, named_after
 from leaseboard.flows.live_update import UpdateBody, locked_update
 from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, current_run, emit
-from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor, in_one_run
+from leaseboard.flows.prefect_executor import (
+    PrefectExecutor,
+    as_deployed,
+    in_one_run,
+    named_after,
+)
 from leaseboard.tasks.live.model import home_of
 from leaseboard.tasks.live.settings import read_settings
 from leaseboard.tasks.live.shadow import CHAMPION, ROLLED_BACK
@@ -23,6 +28,7 @@ from leaseboard.tasks.live.work import Conduct, UpdateResult
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.steps.prefect_tasks import as_task
 from leaseboard.tasks.store.live_tables import HistoryEntry
 
 EVENTS = {
@@ -71,44 +77,40 @@ def update_live_model(
 
 def in_flow(name: str, url: str, body: UpdateBody, uri: str) -> UpdateResult:
     """Run the steps of `body` as tasks of one flow run on the server at `url`."""
-    return in_one_run("live-update", name, url, _work(name, body, uri))
+    ended = partial(_ended, name, uri)
+    return in_one_run("live-update", name, url, PrefectExecutor(), partial(_steps, body), ended)
 
 
-def _work(name: str, body: UpdateBody, uri: str) -> FlowWork[UpdateResult]:
-    """Return an update within a flow run, whose state is the record.
+def _steps(body: UpdateBody, executor: PrefectExecutor) -> UpdateResult:
+    """Carry out an update whose steps are tasks of a flow run."""
+
+    def make(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
+        return executor.make(as_task(step, name))
+
+    return body(Conduct(say, make, current_run()))
+
+
+def _ended(name: str, uri: str, result: UpdateResult) -> State[Any]:
+    """Return the state of an update's flow run, which is the record; send it as an event.
 
     One that rejected a file or left an incident open ends in a state of another name.
     """
-
-    def ended(result: UpdateResult) -> State[Any]:
-        summary = result.summary()
-        about = {"what": summary, "open_incidents": result.open_incidents}
-        links = {"mlflow": model_link(uri, name)}
-        emit(RUN_ENDED, MODEL, name, {**about, **result.counts, "links": links})
-        wrong = "Incident" if result.incidents or result.rejected else "Completed"
-        return Completed(name=wrong, message=summary)
-
-    return FlowWork(
-        PrefectExecutor(),
-        lambda executor: body(Conduct(say, executor.make, current_run())),
-        ended,
-    )
+    summary = result.summary()
+    about = {"what": summary, "open_incidents": result.open_incidents}
+    links = {"mlflow": model_link(uri, name)}
+    emit(RUN_ENDED, MODEL, name, {**about, **result.counts, "links": links})
+    wrong = "Incident" if result.incidents or result.rejected else "Completed"
+    return Completed(name=wrong, message=summary)
 
 
 def _scheduled(file: Path, out: Path | None) -> State[Any]:
     """Update in the flow run that this is called in."""
     prepare_environment()
-    check_kept(str(out) if out else None)
-    settings = read_settings(file)
-    ended: list[State[Any]] = []
-
-    def carry_out(body: UpdateBody) -> UpdateResult:
-        here = _work(settings.name, body, paths.tracking_uri())
-        ended.append(here.perform())
-        return here.outcome()
-
-    locked_update(
-        settings, home_of(settings.name, out), datetime.now(UTC), carry_out,
-        file=file, tracking_uri=paths.tracking_uri(),
+    settings, uri = read_settings(file), paths.tracking_uri()
+    executor = PrefectExecutor()
+    result = locked_update(
+        settings, home_of(settings.name, out), datetime.now(UTC),
+        lambda body: executor.perform(lambda _: _steps(body, executor)),
+        file=file, tracking_uri=uri,
     )  # fmt: skip
-    return ended[0]
+    return _ended(settings.name, uri, result)

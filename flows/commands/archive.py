@@ -12,7 +12,8 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands.options import (
     Commands,
     FlowsCommand,
-    TrackingUri,
+    arg,
+    opt,
 )
 from leaseboard.flows.console import (
     new_folder,
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from leaseboard.tasks.archive.prune import Rule
 
 
+_FOLDERS = "Run folders, or folders that hold some (default: runs)."
+_KEEP = "Number of the newest results of each algorithm and dataset that stay."
+_OLD = "Remove only results older than this number of days."
+_YES = "Do it; without this flag, only print what would be done."
 app = typer.Typer(
     cls=Commands,
     help="Merge the results of several machines, and prune old ones.",
@@ -34,16 +39,12 @@ app = typer.Typer(
 
 @app.command("merge", cls=FlowsCommand)
 def merge(
-    folders: list[Path],
-    run_dir: Annotated[Path, typer.Option()],
-    tracking_uri: TrackingUri = None,
+    folders: Annotated[list[Path], arg("Run folders, copied from other machines.")],
+    run_dir: Annotated[Path, opt("Folder for results: a new one, or of a merge.", "DIR")],
 ) -> int:
     """Merge run folders of several machines into one, with MLflow and a report page.
 
     Exits with 2 if two machines have different scores of one job, or if MLflow failed.
-
-    - `folders`: Run folders, copied from other machines.
-    - `run_dir`: a new folder, or that of an earlier merge.
 
     Example: leaseboard results merge runs/here copies/there --run-dir runs/both
     """
@@ -54,12 +55,12 @@ def merge(
             raise UsageError(f"{str(folder)!r} holds no results: name the output folder of a run")
 
     from leaseboard.flows.benchmark import show_board
-    from leaseboard.flows.executor import LocalExecutor, nothing_runs
+    from leaseboard.flows.executor import idle
     from leaseboard.tasks.archive import merge as core
     from leaseboard.tasks.track.recorder import Recorder
     from leaseboard.tasks.track.tracker import Tracker
 
-    uri = paths.tracking_uri(tracking_uri)
+    uri = paths.tracking_uri()
     with new_folder(run_dir) as home, results.locked(home):
         code = report_damage(*folders, home)
         merged = core.merge(folders, home)
@@ -71,9 +72,8 @@ def merge(
         ) as recorder:
             pass
         known = None if recorder.problems else uri
-        executor = LocalExecutor(nothing_runs, 1)
         problem, _ = show_board(
-            executor, merged.rows, merged.suite, name, home, known, found=merged.found
+            idle(), merged.rows, merged.suite, name, home, known, found=merged.found
         )
     say(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
     for line in merged.conflicts:
@@ -86,20 +86,15 @@ def merge(
 
 @app.command("prune", cls=FlowsCommand)
 def prune(
-    folders: Annotated[list[Path] | None, typer.Argument()] = None,
-    keep: Annotated[int, typer.Option(min=0)] = 1,
-    older_than: Annotated[float | None, typer.Option(min=0, max=36500)] = None,
-    yes: bool = False,
-    tracking_uri: TrackingUri = None,
+    folders: Annotated[list[Path] | None, arg(_FOLDERS)] = None,
+    keep: Annotated[int, opt(_KEEP, "N", min=0)] = 1,
+    older_than: Annotated[float | None, opt(_OLD, "DAYS", min=0, max=36500)] = None,
+    yes: Annotated[bool, opt(_YES, "", "--yes")] = False,
 ) -> None:
     """Remove results that newer ones have replaced, in run folders and in MLflow.
 
     The newest result of each algorithm on each dataset and repetition stays, and so do results
     that are being written, and every run with a registered model.
-
-    - `folders`: Run folders, or folders that hold some (default: runs).
-    - `keep`: Number of the newest results of each algorithm and dataset that stay.
-    - `older_than`: Remove only results older than this number of days.
 
     Example: leaseboard results prune --older-than 90 --yes
     """
@@ -111,7 +106,7 @@ def prune(
     now = datetime.now(UTC)
     before = None if older_than is None else now - timedelta(days=older_than)
     rule = core.Rule(keep, before)
-    uri = paths.tracking_uri(tracking_uri)
+    uri = paths.tracking_uri()
     given = folders or [place for place in [Path("runs")] if place.is_dir()]
     total = sum(_prune_folder(folder, rule, remove=yes) for folder in core.run_folders(given))
     old = core.surplus_runs(uri, rule)

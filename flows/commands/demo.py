@@ -2,12 +2,14 @@
 
 import shutil
 from pathlib import Path
+from typing import Annotated
 
 from leaseboard.flows.commands import learn
-from leaseboard.flows.commands.options import Output
+from leaseboard.flows.commands.options import opt
 from leaseboard.flows.console import output_folder, say
 from leaseboard.tasks.machine import paths
 
+FOLDER = Path("leaseboard-demo")
 _NEXT = """
 Next, with data of your own:
   leaseboard learn sales.model YOUR.csv --target COLUMN
@@ -18,21 +20,17 @@ Next, with data of your own:
       a leaderboard: add datasets and algorithms to this file, and run it again"""
 
 
-def demo(
-    output: Output = Path("leaseboard-demo"),
-) -> int:
+def demo(output: Annotated[Path, opt("Path to write to.", "PATH")] = FOLDER) -> int:
     """Try it: a stream, a table and two leaderboards, on data that come with it.
 
-    Nothing is downloaded. It takes half a minute.
-
-    - `output`: a folder for data, model and pages.
+    Nothing is downloaded. It takes half a minute. Data, model and pages are in a folder.
 
     Example: leaseboard demo
     """
-    from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suite
+    from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suites
 
     folder = output_folder(output)
-    shutil.copytree(paths.conf_dir(None) / "demo", folder, dirs_exist_ok=True)
+    shutil.copytree(paths.shipped_conf() / "demo", folder, dirs_exist_ok=True)
     suite_file = folder / "stream.yaml"
     suite_file.write_text(suite_file.read_text().replace("file:", f"file:{output}/"))
     model = folder / "sales.model"
@@ -48,9 +46,9 @@ def demo(
     codes = []
     for number, name, what in ((3, "stream", "the stream"), (4, "table", "a table")):
         say(f"{number}. A leaderboard of {what}: algorithms and naive baselines.\n")
-        suite, home = open_suite(str(folder / f"{name}.yaml"), folder / name, None)
-        options = RunOptions(local=True, tracking_uri=f"sqlite:///{folder / 'mlflow.db'}")
-        codes.append(exit_code(execute(suite, home, options)))
+        ((suite, home),) = open_suites(str(folder / f"{name}.yaml"), folder / name)
+        with paths.variable_set("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}"):
+            codes.append(exit_code(execute(suite, home, RunOptions(local=True))))
         say()
     say(_NEXT.format(stream=output / "stream.yaml"))
     return max(codes)

@@ -6,15 +6,20 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands.options import (
+    AlgorithmOption,
     AsJson,
+    Labels,
     OptionalSeed,
     Output,
     Settings,
-    TrackingUri,
+    Target,
+    Task,
+    arg,
+    opt,
     parse_settings,
     show_table,
 )
@@ -32,6 +37,8 @@ if TYPE_CHECKING:
     from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.stream_model import LearnedTable, StreamModel
 
+_LEVEL = "Also give the interval that covers this share of the numbers, such as 0.9."
+Table = Annotated[Path, arg("Table: csv, parquet, arff or libsvm.")]
 SHOWN = 5
 """Number of the last predictions that are printed."""
 
@@ -40,29 +47,23 @@ NAMED = 10
 
 
 def learn(
-    model: Path,
-    file: Path,
-    target: str | None = None,
-    task: str | None = None,
-    algorithm: str | None = None,
+    model: Annotated[Path, arg("File of the model; it is created if it does not exist.")],
+    file: Table,
+    target: Target = None,
+    task: Task = None,
+    algorithm: AlgorithmOption = None,
     settings: Settings = None,
     seed: OptionalSeed = None,
-    labels: str | None = None,
+    labels: Labels = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> int:
     """Train a model on a stream: predict each row of a table, and learn its label when it arrives.
 
     The model continues where it stopped. Its file is replaced when all rows are learned, so an
-    interruption leaves it unchanged. All options but --output and --json are for a new model.
-
-    - `model`: File of the model; it is created if it does not exist.
-    - `file`: Table: csv, parquet, arff or libsvm.
-    - `algorithm`: one that learns streams (default: online-automl).
-    - `seed`: by default 0.
-    - `labels`: When they arrive: immediate, after=N (rows), with=COLUMN or end; by default with
-      the only column of dates, if it never decreases.
-    - `output`: a file for the table with the predictions, .csv or .parquet.
+    interruption leaves it unchanged. All options but --output and --json are for a new model,
+    whose algorithm is online-automl by default. Its labels arrive by default with the only column
+    of dates, if that never decreases. --output is for predictions, .csv or .parquet.
 
     Example: leaseboard learn sales.model january.csv --target revenue
     """
@@ -144,20 +145,14 @@ def learn(
 
 
 def predict(
-    model: str,
-    file: Path,
+    model: Annotated[str, arg("File or folder of the model, or models:/NAME@ALIAS.")],
+    file: Table,
     output: Output = None,
-    level: float | None = None,
-    tracking_uri: TrackingUri = None,
+    level: Annotated[float | None, opt(_LEVEL, "SHARE")] = None,
 ) -> int:
     """Predict the rows of a table, and learn nothing.
 
-    Without --output the table with its predictions is printed as csv.
-
-    - `model`: File or folder of the model, or models:/NAME@ALIAS.
-    - `file`: Table: csv, parquet, arff or libsvm.
-    - `output`: a file for the table with the predictions, .csv or .parquet.
-    - `level`: Also give the interval that covers this share of the numbers, such as 0.9.
+    The table with its predictions goes to --output, .csv or .parquet, or is printed as csv.
 
     Example: leaseboard predict sales.model february.csv --output predictions.parquet
     """
@@ -167,7 +162,7 @@ def predict(
     if model.startswith("models:/"):
         from leaseboard.tasks.models.logged import load_registered
 
-        loaded = load_registered(model, paths.tracking_uri(tracking_uri))
+        loaded = load_registered(model, paths.tracking_uri())
     else:
         from leaseboard.tasks.models.model import load_file
 
@@ -231,7 +226,7 @@ def _kinds(loaded: TableModel | PyFuncModel) -> dict[str, str]:
     if isinstance(loaded, TableModel):
         texts = ("category", "text")
         return {each.name: "text" for each in loaded.columns if each.kind in texts}
-    schema = loaded.metadata.get_input_schema()
+    schema = loaded.metadata.get_input_schema()  # type: ignore[no-untyped-call]
     named = schema.inputs if schema is not None and schema.has_input_names() else ()
     return {each.name: "text" for each in named if str(each.type) == "string"}
 
@@ -272,7 +267,7 @@ def _of_others(loaded: PyFuncModel, frame: pd.DataFrame, model: str) -> Any:
 
     fix = "give it the columns that it was made from, and no others"
     try:
-        found = np.asarray(loaded.predict(frame))
+        found: Any = np.asarray(loaded.predict(frame))
     except Exception as error:  # any error of the library
         reason = " ".join(str(error).split())
         raise UsageError(f"{model!r} cannot predict the table: {reason}: {fix}") from error

@@ -14,10 +14,9 @@ from leaseboard.flows.commands.options import (
     KINDS,
     Command,
     Commands,
-    Conf,
-    Mirrors,
+    arg,
     complete_algorithms,
-    complete_lists,
+    opt,
     show_table,
 )
 from leaseboard.flows.console import say
@@ -38,20 +37,20 @@ PURPOSES = {
 """Environments of the algorithms for a purpose."""
 
 
+_WHAT = f"{', '.join(KINDS)}, or an algorithm, for its settings."
+_PURPOSE = "List only algorithms for streams, tables, or selection among configurations."
+
+
+def _complete() -> list[str]:
+    """Return the words that a shell completes after `leaseboard list`."""
+    return [*KINDS, *complete_algorithms()]
+
+
 def list_all(
-    what: Annotated[str, typer.Argument(autocompletion=complete_lists)] = "all",
-    purpose: Annotated[
-        str | None, typer.Option("--for", autocompletion=lambda: list(PURPOSES))
-    ] = None,
-    mirror: Mirrors = None,
-    conf: Conf = None,
+    what: Annotated[str, arg(_WHAT, autocompletion=_complete)] = "all",
+    purpose: Annotated[str | None, opt(_PURPOSE, "stream|table|selection", "--for")] = None,
 ) -> None:
     """List algorithms, datasets, suites, metrics, frameworks and plugins, with a line about each.
-
-    - `what`: algorithms, data, suites, metrics, frameworks, plugins or all; or an algorithm, for
-      its settings.
-    - `purpose`: List only algorithms for streams, for tables, or for selection among given
-      configurations.
 
     Example: leaseboard list algorithms --for stream
     """
@@ -77,7 +76,7 @@ def list_all(
         entries = tuple(
             each for each in entries if registry.algorithm_class(each.name).environment in wanted
         )
-    folder = paths.conf_dir(conf)
+    folder = paths.conf_dir()
     columns = ("name", "what", "source")
     if what in {"algorithms", "all"}:
         rows = [(each.name, each.summary, each.source) for each in entries]
@@ -85,7 +84,7 @@ def list_all(
     if what in {"data", "all"}:
         from leaseboard.tasks.fetch import inventory
 
-        found = inventory.catalogue(folder, paths.mirrors(tuple(mirror or ())))
+        found = inventory.catalogue(folder, paths.mirrors())
         show_table("Data", columns, found)
     if what in {"suites", "all"}:
         _show_suites(folder)
@@ -114,10 +113,11 @@ def _show_suites(folder: Path) -> None:
     rows = []
     for name in suite.suite_names(folder):
         path = suite.suite_path(name, folder)
-        model = suite.SuiteGroup if suite.is_group(path) else suite.Suite
+        group = suite.is_group(path)
         suites = [suite.load_suite(each, folder) for each in suite.members(name, folder)]
         size = sum(len(each.jobs()) for each in suites)
-        rows.append((name, load_yaml(path, model).title, f"{size} jobs"))
+        title = load_yaml(path, suite.SuiteGroup).title if group else suites[0].title
+        rows.append((name, title, f"{size} jobs"))
     show_table("Suites", ("name", "what", "size"), rows)
 
 
@@ -152,30 +152,29 @@ def _values(schema: Mapping[str, Any]) -> str:
     return " ".join([schema.get("type", "any"), " and ".join(limits)]).rstrip()
 
 
+_REFERENCES = "Names of `leaseboard data list`, or references such as openml:215."
 data = typer.Typer(cls=Commands, help="List, fetch and mirror datasets.", no_args_is_help=True)
 
 
 @data.command("list", cls=Command)
-def list_data(mirror: Mirrors = None, conf: Conf = None) -> None:
+def list_data() -> None:
     """List the datasets that have a name.
 
     Example: leaseboard data list
     """
-    list_all("data", mirror=mirror, conf=conf)
+    list_all("data")
 
 
 @data.command("fetch", cls=Command)
-def fetch_data(datasets: list[str], mirror: Mirrors = None) -> None:
+def fetch_data(datasets: Annotated[list[str], arg(_REFERENCES)]) -> None:
     """Fetch datasets into the cache and describe them.
-
-    - `datasets`: Names of `leaseboard data list`, or references such as openml:215.
 
     Example: leaseboard data fetch openml:215
     """
     from leaseboard.tasks.fetch import loading
 
     for reference in counted(datasets, "data fetch", "datasets"):
-        found = loading.load(reference, mirrors=paths.mirrors(tuple(mirror or ())))
+        found = loading.load(reference, mirrors=paths.mirrors())
         say(
             f"{reference}: {len(found.features)} rows, {found.features.shape[1]} features,"
             f" {found.task}, target {found.target.name!r}, digest {found.digest}"
@@ -193,21 +192,19 @@ def _say_each(found: Iterable[Mirrored], done: str) -> int:
 
 @data.command("mirror", cls=Command)
 def mirror_data(
-    folder: Path, suites: Annotated[list[str] | None, typer.Argument()] = None, conf: Conf = None
+    folder: Annotated[Path, arg("The mirror, for --mirror; it is made if it does not exist.")],
+    suites: Annotated[list[str] | None, arg("Only the datasets of these (default: all).")] = None,
 ) -> int:
     """Build a mirror: a folder of datasets with checksums, from their public sources.
 
     Call it again to continue after an error; datasets that are there are not fetched again.
-
-    - `folder`: The mirror, for --mirror; it is made if it does not exist.
-    - `suites`: Only the datasets of these suites (default: all that have a public source).
 
     Example: leaseboard data mirror my-mirror tables streams
     """
     from leaseboard.tasks.fetch import inventory
     from leaseboard.tasks.jobs.suites.suite import load_suite, members
 
-    home = paths.conf_dir(conf)
+    home = paths.conf_dir()
     named = [load_suite(each, home) for suite in suites or () for each in members(suite, home)]
     wanted = sorted({entry.data for suite in named for entry in suite.data}) if suites else None
     return _say_each(inventory.build_mirror(folder, wanted), f"datasets of {folder}")
@@ -221,10 +218,8 @@ frameworks = typer.Typer(
 
 
 @frameworks.command("install", cls=Command)
-def install(framework: str) -> None:
+def install(framework: Annotated[str, arg("A name of `leaseboard list frameworks`.")]) -> None:
     """Install a framework in a Python environment of its own, with exact versions.
-
-    - `framework`: A name of `leaseboard list frameworks`, such as flaml.
 
     Example: leaseboard frameworks install flaml
     """

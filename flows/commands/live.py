@@ -18,9 +18,13 @@ from leaseboard.flows.commands.options import (
     Commands,
     FlowsCommand,
     Force,
+    LiveFile,
     Local,
     RunDir,
-    TrackingUri,
+    Target,
+    Tolerance,
+    arg,
+    opt,
 )
 from leaseboard.flows.console import resumable, say
 from leaseboard.tasks.machine import paths
@@ -34,6 +38,12 @@ if TYPE_CHECKING:
     from leaseboard.tasks.live.settings import LiveSettings
 
 
+_FILES = "The files with its data, such as 'inbox/*.csv'."
+_TIME = "Column with the time of a row (default: guessed)."
+_COLUMN = "Column that identifies a row (default: guessed)."
+_AT = "Time to use as now, in UTC, such as 2026-11-23T04:00."
+_HOST = "Address to listen on; any but the loopback needs the variable LEASEBOARD_TOKEN."
+Registered = Annotated[str, arg("Name of the registered model, or its YAML file.")]
 app = typer.Typer(
     cls=Commands,
     help="Operate a live model: it predicts, learns, is monitored, and is replaced on evidence.",
@@ -43,21 +53,16 @@ app = typer.Typer(
 
 @app.command("init", cls=FlowsCommand)
 def init(
-    file: Path,
-    files: str | None = None,
-    target: str | None = None,
-    time: str | None = None,
-    identity: Annotated[str | None, typer.Option("--id-column")] = None,
+    file: LiveFile,
+    files: Annotated[str | None, opt(_FILES, "PATTERN")] = None,
+    target: Target = None,
+    time: Annotated[str | None, opt(_TIME, "COLUMN")] = None,
+    identity: Annotated[str | None, opt(_COLUMN, "COLUMN", "--id-column")] = None,
 ) -> int:
     """Write the settings of a live model and its data contract, for you to edit.
 
-    If FILE exists, only the contract is written, so a call that was stopped can be repeated.
-
-    - `file`: YAML file of the live model, such as sales.yaml.
-    - `files`: The files with its data, such as 'inbox/*.csv'.
-    - `target`: required for a new FILE.
-    - `time`: Column with the time of a row (default: guessed).
-    - `identity`: Column that identifies a row (default: guessed).
+    If FILE exists, only the contract is written, so a call that was stopped can be repeated. A
+    new FILE needs --files and --target.
 
     Example: leaseboard live init sales.yaml --files 'inbox/*.csv' --target revenue
     """
@@ -93,28 +98,25 @@ def init(
 
 @app.command("update", cls=FlowsCommand)
 def update(
-    file: Path,
+    file: LiveFile,
     run_dir: RunDir = None,
-    at: str | None = None,
+    at: Annotated[str | None, opt(_AT, "TIME")] = None,
     local: Local = False,
-    tracking_uri: TrackingUri = None,
 ) -> int:
     """Update once: ingest, validate, join labels, monitor, train, evaluate, promote, notify.
 
     Exits with 0, with 1 if an incident is open, with 3 if there were no new data.
 
-    - `file`: YAML file of the live model, which `leaseboard live init` writes, or its name.
-
     Example: leaseboard live update sales.yaml
     """
-    file = _located(file, tracking_uri)
+    file = _located(file)
     settings, home, now = _opened(file, run_dir, at)
     from leaseboard.flows.live_update import run_update
 
     with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
             settings, home, now,
-            file=file, local=local, tracking_uri=paths.tracking_uri(tracking_uri),
+            file=file, local=local, tracking_uri=paths.tracking_uri(),
         )  # fmt: skip
     if result.open_incidents:
         say(result.still_open())
@@ -126,10 +128,8 @@ def update(
 
 
 @app.command("status", cls=FlowsCommand)
-def status(file: Path, run_dir: RunDir = None) -> None:
+def status(file: LiveFile, run_dir: RunDir = None) -> None:
     """Print how a live model is doing: champion, quality, drift, incidents.
-
-    - `file`: YAML file of the live model, or its name.
 
     Example: leaseboard live status sales.yaml
     """
@@ -141,18 +141,18 @@ def status(file: Path, run_dir: RunDir = None) -> None:
     say(status_of(ModelRecord(settings, state_of(settings, home), now)))
 
 
-def _file_of(model: Path, tracking_uri: str | None = None) -> Path | None:
+def _file_of(model: Path) -> Path | None:
     """Return the YAML file of a live model, or of its name; None for a model of a run."""
     from leaseboard.tasks.models import registry
 
     if model.is_file() or model.suffix in (".yaml", ".yml"):
         return model
-    found = registry.live_file(paths.tracking_uri(tracking_uri), str(model))
+    found = registry.live_file(paths.tracking_uri(), str(model))
     return Path(found) if found else None
 
 
-def _located(model: Path, tracking_uri: str | None = None) -> Path:
-    file = _file_of(model, tracking_uri)
+def _located(model: Path) -> Path:
+    file = _file_of(model)
     if file is None:
         raise UsageError(f"{str(model)!r} is not a live model: name one, or its YAML file")
     return file
@@ -192,19 +192,16 @@ STATE_PATIENCE = 5.0
 
 @app.command("serve", cls=FlowsCommand)
 def serve(
-    file: Path,
-    host: str = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535)] = PORT,
+    file: LiveFile,
+    host: Annotated[str, opt(_HOST, "ADDRESS")] = "127.0.0.1",
+    port: Annotated[
+        int, opt("Port to listen on; 0: a free one.", "PORT", min=0, max=65535)
+    ] = PORT,
     run_dir: RunDir = None,
-    tracking_uri: TrackingUri = None,
 ) -> None:
     """Serve the champion over HTTP, as MLflow does: /invocations, /labels, /metrics.
 
     A new champion is served without a restart. Each prediction is logged before it is answered.
-
-    - `file`: YAML file of the live model, or its name.
-    - `host`: Address to listen on; any but the loopback needs the variable LEASEBOARD_TOKEN.
-    - `port`: a free one with 0.
 
     Example: leaseboard live serve sales.yaml
     """
@@ -216,8 +213,8 @@ def serve(
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
-    settings, home, _ = _opened(_located(file, tracking_uri), run_dir, None)
-    uri = paths.tracking_uri(tracking_uri)
+    settings, home, _ = _opened(_located(file), run_dir, None)
+    uri = paths.tracking_uri()
     state = state_of(settings, home, STATE_PATIENCE)
     follower = Follower(uri, settings, state, lambda text: say(text, err=True))
     with _listening(host, port) as listener:
@@ -275,21 +272,17 @@ def _stopped_politely(server: uvicorn.Server) -> Iterator[None]:
 
 @app.command("promote", cls=FlowsCommand)
 def promote(
-    model: str,
-    tolerance: Annotated[float | None, typer.Option(min=0)] = None,
+    model: Registered,
+    tolerance: Tolerance = None,
     force: Force = False,
     run_dir: RunDir = None,
-    tracking_uri: TrackingUri = None,
 ) -> int:
     """Make the challenger the champion if it is not worse; otherwise exit with 1.
 
     The challenger of a live model needs evidence: rows that both models have predicted. That of a
     model of a run needs a score that is not worse, like the regression gate.
 
-    - `model`: Name of the registered model, or its YAML file.
-    - `tolerance`: only for a model of a run (default: 0.002).
-    - `force`: only for a live model.
-    - `run_dir`: only for a live model.
+    --tolerance is for a model of a run (default: 0.002), --force and --run-dir for a live model.
 
     Example: leaseboard live promote sales
     """
@@ -297,8 +290,8 @@ def promote(
     from leaseboard.tasks.models import registry
     from leaseboard.tasks.score.gate.verdict import TOLERANCE
 
-    uri = paths.tracking_uri(tracking_uri)
-    if file := _file_of(Path(model), tracking_uri):
+    uri = paths.tracking_uri()
+    if file := _file_of(Path(model)):
         if tolerance is not None:
             raise UsageError(
                 f"--tolerance is of the gate, and {model} is a live model: its evidence decides,"
@@ -322,21 +315,18 @@ def promote(
 
 
 @app.command("rollback", cls=FlowsCommand)
-def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = None) -> None:
+def rollback(model: Registered, run_dir: RunDir = None) -> None:
     """Make the previous champion the champion again; the champion becomes the previous one.
 
     If it is stopped, the same command again finishes it.
-
-    - `model`: Name of the registered model, or its YAML file.
-    - `run_dir`: only for a live model.
 
     Example: leaseboard live rollback sales
     """
     from leaseboard.flows import prefect_events as events
     from leaseboard.tasks.models import registry
 
-    uri = paths.tracking_uri(tracking_uri)
-    if not (file := _file_of(Path(model), tracking_uri)):
+    uri = paths.tracking_uri()
+    if not (file := _file_of(Path(model))):
         version = registry.roll_back(uri, model)
         with registry.finishing(uri, model) as change:
             _announce_winner(uri, model, events.ROLLED_BACK, version, "by hand", change)
@@ -411,19 +401,15 @@ def live_of(file: Path, run_dir: Path | None) -> LiveModel:
 
 @app.command("forget", cls=FlowsCommand)
 def forget(
-    file: Path,
-    reason: Annotated[str, typer.Option(metavar="TEXT")],
-    identity: Annotated[list[str], typer.Option("--id", metavar="ID")],
+    file: LiveFile,
+    reason: Annotated[str, opt("Why, for the record.", "TEXT")],
+    identity: Annotated[list[str], opt("Id of a row; several: --id A --id B.", "ID", "--id")],
     run_dir: RunDir = None,
 ) -> None:
     """Delete all that is stored of rows by their ids, and never learn these ids again.
 
     Rows, quarantined rows, logged predictions and posted labels are deleted. How many, when, why
     and by whom is in the record; only a digest of each id stays.
-
-    - `file`: YAML file of the live model, or its name.
-    - `reason`: For the record.
-    - `identity`: Id of a row; several: --id A --id B.
 
     Example: leaseboard live forget sales.yaml --id a-17 --reason 'the customer asked'
     """

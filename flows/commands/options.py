@@ -1,8 +1,8 @@
 """Parts that subcommands share: options, their help, settings, and tables on the terminal."""
 
 import os
-import re
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,19 +17,6 @@ from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.machine.terminal import cell, show, shown
 
-Mirrors = list[Path] | None
-Conf = Path | None
-RunDir = Path | None
-Output = Path | None
-TrackingUri = str | None
-Local = bool
-AsJson = Annotated[bool, typer.Option("--json")]
-Force = bool
-Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1)]
-OptionalSeed = Annotated[int | None, typer.Option(min=0, max=2**31 - 1)]
-Settings = Annotated[list[str] | None, typer.Option("--set")]
-FailOn = str | None
-Workers = Annotated[int | None, typer.Option(min=1)]
 SERVICES = ("live serve", "schedule", "ui")
 """Commands that go on until they are stopped."""
 KINDS = ("algorithms", "data", "suites", "metrics", "frameworks", "plugins", "all")
@@ -42,91 +29,55 @@ def complete_algorithms() -> list[str]:
     return [*registry.names(), *plugins.names("algorithms")]
 
 
-def complete_lists() -> list[str]:
-    """Return the words that a shell completes after `leaseboard list`."""
-    return [*KINDS, *complete_algorithms()]
-
-
 def complete_suites() -> list[str]:
     """Return the names that a shell completes for a suite."""
     return sorted(paths.conf_files("suites", None))
 
 
-SuiteName = Annotated[str, typer.Argument(autocompletion=complete_suites)]
-Algorithm = Annotated[str, typer.Argument(autocompletion=complete_algorithms)]
-Algorithms = Annotated[list[str], typer.Argument(autocompletion=complete_algorithms)]
-Port = Annotated[int, typer.Option(min=1, max=65535)]
-
-SHARED = {
-    "algorithm": "Algorithm: a name of `leaseboard list algorithms`, or FILE.py:CLASS.",
-    "at": "Time to use as now, in UTC, such as 2026-11-23T04:00.",
-    "data": "Dataset: a file, a name of `leaseboard data list`, or a reference: openml:215.",
-    "as_json": "Print JSON on standard output, for programs.",
-    "cluster": "Address of a Dask scheduler to run on, such as tcp://10.0.0.1:8786.",
-    "conf": "Configuration folder (default: ./conf).",
-    "dry_run": "Print what would be done, and do nothing.",
-    "fail_on": "Exit with 1 if the diagnostics find one of these codes, such as LB001,LB002.",
-    "force": "Do it in spite of the evidence.",
-    "local": "Run the same steps without Prefect.",
-    "metric": "Metric that ranks, in place of the score, such as mae or skill.",
-    "mirror": "Read-only folder of data with a catalogue.csv, searched first; repeatable."
-    " It replaces LEASEBOARD_MIRROR.",
-    "name": "Name to save it under.",
-    "no_baselines": "Do not add naive baselines.",
-    "output": "Path to write to.",
-    "port": "Port to listen on.",
-    "register": "Register the best model in MLflow under this name, as challenger.",
-    "run_dir": "Folder for results and state (default: one below runs).",
-    "seed": "Seed of everything random.",
-    "settings": "Setting of the algorithm or its environment; repeatable.",
-    "suite": "Suite: a name of `leaseboard list suites`, or a YAML file.",
-    "target": "Target column (default: last).",
-    "task": "regression or classification (default: guessed).",
-    "tolerance": "Relative drop of the score that passes (default: 0.002).",
-    "tracking_uri": "MLflow tracking server or store (default: mlruns/mlflow.db here).",
-    "workers": "Number of worker processes (default: number of cores).",
-    "yes": "Do it; without this flag, only print what would be done.",
-}
-"""Meaning of each argument and option of several commands. A docstring adds what is special: a
-sentence, or, with a small letter, the end of this one, whose default it replaces."""
-_METAVARS = {
-    "as_json": "", "at": "TIME", "cluster": "ADDRESS", "conf": "DIR", "host": "ADDRESS",
-    "archive": "DIR", "fail_on": "CODES", "identity": "COLUMN",
-    "mirror": "DIR", "output": "PATH", "purpose": "stream|table|selection", "run_dir": "DIR",
-    "settings": "KEY=VALUE", "split": "random|time|group=COLUMN",
-    "target": "COLUMN", "task": "TASK",
-    "time": "COLUMN", "tracking_uri": "URI", "files": "PATTERN",
-}  # fmt: skip
-_DESCRIBED = re.compile(r"^- `(\w+)`: (.*(?:\n  .*)*)\n*", re.MULTILINE)
+def arg(text: str, **more: Any) -> Any:
+    """Return an argument with its help."""
+    return typer.Argument(help=text, show_default=False, **more)
 
 
-_TYPES = {"bool": "", "int": "INTEGER", "float": "FLOAT", "Path": "PATH", "str": "NAME"}
+def opt(text: str, metavar: str, *names: str, **more: Any) -> Any:
+    """Return an option with its help; `metavar` says what its value is, empty of a flag."""
+    return typer.Option(*names, help=text, metavar=metavar, **more)
 
 
-def _name_type(param: Any) -> None:
-    """Name a parameter's type in words: ``PATH...``, ``FLOAT``, nothing for a flag."""
-    if param.param_type_name == "argument":
-        param.metavar = param.name.upper() + ("..." if param.nargs != 1 else "")
-        param.display_type_rich = lambda **_: ""  # typer shows the type next to the name
-    elif param.metavar is None:
-        kind = param.type_descriptor.annotation
-        param.metavar = _METAVARS.get(param.name, _TYPES.get(kind.__name__, ""))
+_ALGORITHM = "Algorithm: a name of `leaseboard list algorithms`, or FILE.py:CLASS."
+_SEED, _JSON = "Seed of everything random.", "Print JSON on standard output, for programs."
+_TASK = "regression or classification (default: guessed)."
+_LABELS = "When labels arrive: immediate, after=N (rows), with=COLUMN or end (default: guessed)."
+_CODES = "Exit with 1 if the diagnostics find one of these codes, such as LB001,LB002."
+_DATA = "Dataset: a file, a name of `leaseboard data list`, or a reference: openml:215."
 
-
-def _joined(shared: str, own: str) -> str:
-    """Return the meaning of an option, with what is special in a command.
-
-    Examples
-    --------
-    >>> _joined("Target column (default: last).", "required for a new FILE.")
-    'Target column: required for a new FILE.'
-    >>> _joined("Do it.", "It can be undone.")
-    'Do it. It can be undone.'
-    """
-    if not (shared and own[:1].islower()):
-        return f"{shared} {own}".strip()
-    start = re.sub(r"( \(default: [^)]*\))?\.$", "", shared)
-    return f"{start}{';' if ':' in start else ':'} {own}"
+AlgorithmName = Annotated[str, arg(_ALGORITHM, autocompletion=complete_algorithms)]
+Algorithms = Annotated[list[str], arg(_ALGORITHM, autocompletion=complete_algorithms)]
+AlgorithmOption = Annotated[str | None, opt(_ALGORITHM, "NAME")]
+AsJson = Annotated[bool, opt(_JSON, "", "--json")]
+Data = Annotated[str, arg(_DATA)]
+FailOn = Annotated[str | None, opt(_CODES, "CODES")]
+Force = Annotated[bool, opt("Do it in spite of the evidence.", "", "--force")]
+Labels = Annotated[str | None, opt(_LABELS, "WHEN")]
+LiveFile = Annotated[Path, arg("YAML file of the live model, or its name.")]
+Local = Annotated[bool, opt("Run the same steps without Prefect.", "", "--local")]
+Metric = Annotated[str | None, opt("Metric that ranks, in place of the score: mae.", "NAME")]
+NoBaselines = Annotated[bool, opt("Do not add naive baselines.", "", "--no-baselines")]
+Output = Annotated[Path | None, opt("Path to write to.", "PATH")]
+Port = Annotated[int, opt("Port to listen on.", "PORT", min=1, max=65535)]
+Register = Annotated[str | None, opt("Register the best model in MLflow as challenger.", "NAME")]
+RunDir = Annotated[Path | None, opt("Folder for results (default: one below runs).", "DIR")]
+Seed = Annotated[int, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
+OptionalSeed = Annotated[int | None, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
+Settings = Annotated[list[str] | None, opt("Setting; repeatable.", "KEY=VALUE", "--set")]
+SuiteName = Annotated[
+    str,
+    arg("A name of `leaseboard list suites`, or a YAML file.", autocompletion=complete_suites),
+]
+Target = Annotated[str | None, opt("Target column (default: last).", "COLUMN")]
+Task = Annotated[str | None, opt(_TASK, "TASK")]
+Tolerance = Annotated[float | None, opt("Relative drop that passes.", "SHARE", min=0, max=1)]
+Workers = Annotated[int | None, opt("Worker processes (default: one a core).", "N", min=1)]
 
 
 def _note(context: typer.Context, param: typer.CallbackParam, value: bool) -> None:
@@ -135,118 +86,101 @@ def _note(context: typer.Context, param: typer.CallbackParam, value: bool) -> No
         context.obj.add(param.name)
 
 
-def _flag(letters: str, text: str) -> Any:
-    return typer.Option(
-        *letters.split(), help=text, callback=_note, is_eager=True, expose_value=False,
-        rich_help_panel="Output",
+def _use_conf(value: Path | None) -> None:
+    paths.use_conf(value)
+
+
+def _use_mirrors(value: list[Path] | None) -> None:
+    if value:
+        os.environ["LEASEBOARD_MIRROR"] = os.pathsep.join(map(str, value))
+
+
+def _use_store(value: str | None) -> None:
+    if value:  # the processes that this one starts inherit it, and other users cannot read it
+        os.environ["MLFLOW_TRACKING_URI"] = value
+
+
+def _everywhere(text: str, metavar: str, *names: str, use: Any = _note) -> Any:
+    panel = "Output" if use is _note else "Places"
+    return opt(
+        text, metavar, *names, callback=use, is_eager=True, expose_value=False,
+        rich_help_panel=panel,
     )  # fmt: skip
 
 
-_everywhere = typer.Typer(add_completion=False)
+_CONF = "Configuration folder (default: ./conf)."
+_MIRROR = "Read-only folder of data with a catalogue.csv, searched first; repeatable."
+_STORE = "MLflow tracking server or store (default: mlruns/mlflow.db here)."
+_QUIET = "Print results, warnings and errors, no progress."
+_VERBOSE = "Print each step and the log of Prefect, too."
+_DEBUG = "Show tracebacks of errors."
+_common = typer.Typer(add_completion=False)
 
 
-@_everywhere.command()
-def _output(
-    quiet: Annotated[
-        bool, _flag("--quiet -q", "Print results, warnings and errors, no progress.")
-    ] = False,
-    verbose: Annotated[
-        bool, _flag("--verbose -v", "Print each step and the log of Prefect, too.")
-    ] = False,
-    debug: Annotated[bool, _flag("--debug", "Show tracebacks of errors.")] = False,
+@_common.command()
+def _options(
+    conf: Annotated[Path | None, _everywhere(_CONF, "DIR", "--conf", use=_use_conf)] = None,
+    mirror: Annotated[
+        list[Path] | None, _everywhere(_MIRROR, "DIR", "--mirror", use=_use_mirrors)
+    ] = None,
+    tracking_uri: Annotated[
+        str | None, _everywhere(_STORE, "URI", "--tracking-uri", use=_use_store)
+    ] = None,
+    quiet: Annotated[bool, _everywhere(_QUIET, "", "--quiet", "-q")] = False,
+    verbose: Annotated[bool, _everywhere(_VERBOSE, "", "--verbose", "-v")] = False,
+    debug: Annotated[bool, _everywhere(_DEBUG, "", "--debug")] = False,
 ) -> None:
     """Declare the options of all commands."""
 
 
-OF_ALL: list[Any] = typer.main.get_command(_everywhere).params
+OF_ALL: list[Any] = typer.main.get_command(_common).params
 """Options of every command and group, so that they are parsed wherever they are written."""
 
 
-_PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "LEASEBOARD_CACHE", "LEASEBOARD_CONF",
-           "LEASEBOARD_MIRROR", "LEASEBOARD_STORE", "MLFLOW_TRACKING_URI", "PREFECT_HOME",
-           "PREFECT_API_DATABASE_CONNECTION_URL")  # fmt: skip
-"""Variables that name files and folders."""
+def _with_all(own: list[Any]) -> list[Any]:
+    for each in own:
+        each.metavar = each.metavar or ""  # --help has no value
+    return [*own, *OF_ALL]
 
 
-class _Plain:
-    """Help that names types in words, and the options of all commands."""
-
-    params: list[Any]
-
-    def get_params(self, ctx: Any) -> Any:
-        """Return all parameters, with those of all commands, help and completion."""
-        found = [*super().get_params(ctx), *OF_ALL]  # type: ignore[misc]
-        for each in found:
-            if each.metavar is None:
-                _name_type(each)
-        return found
-
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the line of usage."""
-        pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
-        named = [each for each in self.params if each.param_type_name == "argument"]
-        names = [each.metavar if each.required else f"[{each.metavar}]" for each in named]
-        return [*(each for each in pieces if each[0] not in "{[" or each == "[OPTIONS]"), *names]
-
-
-class Command(_Plain, TyperCommand):
-    """Command whose docstring lists its arguments and options, in addition to `SHARED`."""
+class Command(TyperCommand):
+    """Command with the options of all commands."""
 
     extra = ""
     """The optional part of the installation that it needs."""
 
-    def __init__(self, *arguments: Any, **given: Any) -> None:
-        own = {name: " ".join(text.split()) for name, text in _DESCRIBED.findall(given["help"])}
-        for param in given["params"]:
-            param.help = _joined(SHARED.get(param.name, ""), own.get(param.name, ""))
-            param.secondary_opts = []  # no --no-track
-            _name_type(param)
-        paragraphs = _DESCRIBED.sub("", given["help"]).split("\n\n")
-        given["help"] = "\n\n".join(" ".join(each.split()) for each in paragraphs)
-        super().__init__(*arguments, **given)
+    def __init__(self, *given: Any, **named: Any) -> None:
+        paragraphs = named["help"].split("\n\n")  # which the help breaks as wide as the terminal
+        named["help"] = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+        for each in named["params"]:
+            if each.param_type_name == "argument":  # named as in the text, and without its type
+                each.metavar = each.name.upper()
+                each.display_type_rich = lambda **_: ""
+        super().__init__(*given, **named)
 
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Parse the line; of too few arguments the last is missing, as B in A... B."""
-        line = list(args)
-        try:
-            return super().parse_args(ctx, args)
-        except typer.BadParameter as error:
-            if error.param and error.param.required and error.param.nargs == -1:
-                values, *_ = self.make_parser(ctx).parse_args(line)
-                named = [each for each in self.params if each.param_type_name == "argument"]
-                error.param = named[sum(bool(values[each.name]) for each in named)]
-            raise
+    def get_params(self, ctx: Any) -> Any:
+        """Return all parameters, with those of all commands, help and completion."""
+        return _with_all(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command if the part of the installation that it needs is there."""
+        name = ctx.command_path.partition(" ")[2]
         set_verbosity(quiet="quiet" in ctx.obj, verbose="verbose" in ctx.obj)
-        named: list[tuple[str, Any]] = [
-            (each.metavar if each.param_type_name == "argument" else each.opts[0],
-             ctx.params.get(each.name))
-            for each in self.params
-        ]  # fmt: skip
-        named += [("the current folder", Path.cwd()), *((n, os.environ.get(n)) for n in _PLACES)]
-        for name, value in named:
-            for each in value if isinstance(value, list | tuple) else [value]:
-                try:
-                    str(each).encode()  # stores, pages and tables hold UTF-8
-                except UnicodeEncodeError as error:
-                    raise UsageError(
-                        f"{name} {str(each)!a} is not UTF-8: give a value that is, and rename a"
-                        " file or folder of that name"
-                    ) from error
         prepare_environment()  # before a command imports what reads it
         # Without an address Prefect's client starts a server, which outlives a killed command.
         os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")
         if self.extra:
-            require(self.extra, ctx.command_path.partition(" ")[2])
-        name = ctx.command_path.partition(" ")[2]
+            require(self.extra, name)
         with nullcontext() if name in SERVICES else watched(name):
             return super().invoke(ctx)
 
 
-class Commands(_Plain, TyperGroup):
+class Commands(TyperGroup):
     """Group of commands."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return all parameters, with those of all commands, help and completion."""
+        return _with_all(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first word names; raise UsageError for an unknown one."""
@@ -266,12 +200,6 @@ class FlowsCommand(Command):
     """Command that needs the extra ``flows``."""
 
     extra = "flows"
-
-
-def use_conf(conf: Path | None) -> None:
-    """Set --conf for this process and the processes that it starts."""
-    if conf is not None:
-        os.environ["LEASEBOARD_CONF"] = str(paths.own_conf(conf))
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
@@ -300,7 +228,7 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
     return settings
 
 
-def failing_codes(given: FailOn) -> frozenset[str]:
+def failing_codes(given: str | None) -> frozenset[str]:
     """Return the codes of --fail-on; UsageError for an unknown one."""
     if given is None:
         return frozenset()
@@ -309,7 +237,7 @@ def failing_codes(given: FailOn) -> frozenset[str]:
     return frozenset(check_codes(given.split(",")))
 
 
-def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def show_table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
     rows = [tuple(map(shown, row)) for row in rows]
     if not sys.stdout.isatty():

@@ -8,11 +8,12 @@ import os
 import shutil
 import sys
 import tempfile
-from contextlib import nullcontext, redirect_stdout
+from concurrent.futures import Future
+from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,16 +21,19 @@ from leaseboard.algorithms.errors import UsageError, UserFileError
 from leaseboard.flows.commands.options import (
     Algorithms,
     AsJson,
-    Conf,
-    Mirrors,
+    Data,
+    Metric,
+    NoBaselines,
+    Register,
     Seed,
     Settings,
-    TrackingUri,
+    Target,
+    Task,
+    opt,
     parse_settings,
-    use_conf,
 )
 from leaseboard.flows.commands.registration import record
-from leaseboard.flows.console import new_folder, say, say_progress, terminable
+from leaseboard.flows.console import new_folder, say, terminable
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import Activity
 
@@ -40,6 +44,8 @@ if TYPE_CHECKING:
     from leaseboard.tasks.jobs.skill import SkillScore
     from leaseboard.tasks.pool.attempts import Attempt
 
+OUT = Path("runs/race")
+"""Each job gets a folder in it."""
 SHOWN = 0.001
 """CPU seconds of the naive baselines from which on they are printed; as jobs they cost none."""
 ONE_CLASS_FIX = (
@@ -47,147 +53,132 @@ ONE_CLASS_FIX = (
     " PolynomialExpansionClassifier has"
     " class_weight and predict_proba"
 )
+_BUDGET = "Units of the environment to spend: examples, trials, rows or seconds."
 
 
 def race(
     context: typer.Context,
     algorithm: Algorithms,
-    data: str,
-    target: str | None = None,
-    task: str | None = None,
+    data: Data,
+    target: Target = None,
+    task: Task = None,
     seed: Seed = 0,
     settings: Settings = None,
-    split: str | None = None,
-    labels: str | None = None,
-    budget: float | None = None,
-    metric: str | None = None,
-    no_baselines: bool = False,
-    predictions: bool = False,
+    budget: Annotated[float | None, opt(_BUDGET, "UNITS")] = None,
+    metric: Metric = None,
+    no_baselines: NoBaselines = False,
     as_json: AsJson = False,
-    run_dir: Path = Path("runs/race"),
-    mirror: Mirrors = None,
-    conf: Conf = None,
-    register: str | None = None,
-    track: bool = False,
-    tracking_uri: TrackingUri = None,
+    register: Register = None,
 ) -> int:
     """Run one or several algorithms on one dataset; of several, print a leaderboard.
 
-    With --json standard output is one JSON object, or a list of them for several algorithms.
-
-    - `run_dir`: each job gets a folder in it.
-    - `split`: Rows to hold out and to validate on: random, time (the last ones), time=COLUMN or
-      group=COLUMN (default: time if exactly one column holds dates).
-    - `labels`: When they arrive: immediate, after=N (rows), with=COLUMN or end; by default, of a
-      stream in a file, with the only column of dates, if it never decreases.
-    - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
-    - `predictions`: Also write each label with its prediction, to predictions.parquet.
-    - `track`: Also record the jobs in MLflow.
+    --set is for settings of the algorithm and of its environment, such as split=time and
+    labels=after=7. With --json standard output is one JSON object a line for each algorithm. Each
+    job gets a folder in runs/race.
 
     Example: leaseboard race online-automl vanilla synthetic:fried?rows=20000
     """
-    from leaseboard.algorithms.measures import DIRECTIONS
+    from leaseboard.algorithms.measures import SKILL
     from leaseboard.tasks.fetch.references import with_options
-    from leaseboard.tasks.folder.results import EVENTS, write_result
-    from leaseboard.tasks.jobs.job import Job
+    from leaseboard.tasks.folder.results import write_result
+    from leaseboard.tasks.jobs.environments.stream import arrival_of_file
+    from leaseboard.tasks.jobs.run import route_settings
+    from leaseboard.tasks.steps.interactive import race_suite
+    from leaseboard.tasks.steps.plain import run_all
+    from leaseboard.tasks.track.store import check_address
 
-    use_conf(conf)
-    _check_store(tracking_uri, records=track or bool(register))
-    if budget is not None and not 0 < budget < math.inf:
-        raise UsageError(
-            f"--budget {budget:g} must be a number above 0: name how many units to spend"
+    reference, given = with_options(data, target=target, task=task), parse_settings(settings or [])
+    if "labels" not in given:
+        arrival = arrival_of_file(algorithm[0], reference, paths.mirrors())
+        if not arrival.is_immediate:
+            say(f"{arrival.guessed}; --set labels=... says otherwise", err=as_json)
+            given["labels"] = str(arrival)
+    contenders: list[dict[str, Any]] = []
+    for each in algorithm:
+        own, shared = given, dict[str, Any]()
+        with suppress(UserFileError):  # its job says so
+            own, shared = route_settings(each, given)
+        contenders.append({"algorithm": each, "settings": own, "environment": shared})
+    several = len(algorithm) > 1
+    suite = race_suite(
+        paths.mirrors(), algorithms=contenders, data=[reference], seeds=[seed], budget=budget,
+        metric=metric if several or metric != SKILL else None,
+        baselines=several and not no_baselines,
+    )  # fmt: skip
+    if register is not None:
+        check_address(paths.tracking_uri())
+        _check_models(register, suite.jobs()[: len(algorithm)])
+    with new_folder(OUT) as out:
+        submit = partial(_submit, out, keep_model=register is not None)
+        ran = [*run_all(suite.jobs(), submit)]
+    # Of one dataset: a baseline that has run is not run again for the skill of another.
+    known = [attempt.result for job, attempt in ran if not job.settings]
+    raced: list[tuple[Job, Attempt, Result]] = []
+    shown: list[Result] = []
+    for job, attempt in ran[: len(algorithm)]:
+        log = attempt.log.decode(errors="replace").rstrip()
+        if "debug" in context.obj and attempt.result.status != "ok" and log:
+            say(log, err=True)
+        result, measured = _finish(
+            job, attempt, metric, known, baselines=not no_baselines, as_json=as_json
         )
-    reference = with_options(data, target=target, task=task)
-    mirrors = paths.mirrors(tuple(mirror or ()))
-    chosen = {} if labels is None else {"labels": labels}
-    given = _with_labels(
-        parse_settings(settings or []) | chosen, algorithm[0], reference, mirrors, as_json=as_json
-    )
-    checked = [
-        _checked(
-            Job(
-                algorithm=each,
-                data=reference,
-                seed=seed,
-                environment_seed=seed,
-                name=each,
-                settings=given | ({"split": split} if split else {}),
-                budget=budget,
-                metric="" if metric is None or metric in DIRECTIONS else metric,
-                predictions=predictions,
-            ),
-            register,
-            metric,
-            mirrors,
-        )
-        for each in algorithm
-    ]
-    more = _baselines(algorithm, reference, no_baselines) if len(algorithm) > 1 else []
-    jobs = [*checked, *((replace(checked[0][0], algorithm=each, name=each, settings={}), "")
-                        for each in more)]  # fmt: skip
-    attempts: list[Attempt] = []
-    raced, results = [], []
-    rows: list[dict[str, Any]] | None = [] if as_json else None
-    with new_folder(run_dir) as folder:
-        for number, (job, fault) in enumerate(jobs, 1):
-            if len(jobs) > 1:
-                say_progress(f"[{number}/{len(jobs)}] {job.name} on {job.data}")
-            attempts.append(_run(job, folder, mirrors, fault=fault, keep_model=bool(register)))
-        ran = [each.result for (job, _), each in zip(jobs, attempts, strict=True)
-               if not job.settings]  # fmt: skip
-        try:
-            for (job, _), attempt in zip(checked, attempts, strict=False):
-                log = attempt.log.decode(errors="replace").rstrip()
-                if "debug" in context.obj and attempt.result.status != "ok" and log:
-                    say(log, err=True)
-                result, measured = _finish(
-                    job, attempt, mirrors, metric, ran, rows, baselines=not no_baselines
-                )
-                raced.append((job, attempt, result))
-                results.append(measured)
-        finally:  # also of those before one that cannot be written
-            if rows:
-                say(json.dumps(rows if len(checked) > 1 else rows[0]))
-        for attempt in attempts[len(checked) :]:
-            assert attempt.folder is not None
-            write_result(attempt.folder, attempt.result)
-            results.append(_measured_by(metric, attempt.result))
-    with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        _show_all(results, diagnosed=not as_json)
-    with redirect_stdout(sys.stderr):  # the JSON stays alone
-        if track:
-            from leaseboard.tasks.track.tracker import log_race
-
-            for _, attempt, result in raced:
-                assert attempt.folder is not None
-                log_race(result, attempt.folder / EVENTS, paths.tracking_uri(tracking_uri))
+        raced.append((job, attempt, result))
+        shown.append(measured)
+    for _, attempt in ran[len(algorithm) :]:
+        assert attempt.folder is not None
+        write_result(attempt.folder, attempt.result)
+        shown.append(_measured_by(metric, attempt.result))
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():  # the JSON stays alone
+        _show_all(shown, diagnosed=not as_json)
         whole = [n for n, (*_, result) in enumerate(raced) if result.status == "ok"]
         if register is not None and whole:
-            best = min(whole, key=lambda n: _loss(results[n]))
-            _register(register, *raced[best], mirrors, tracking_uri)
+            _register(register, *raced[min(whole, key=lambda n: _loss(shown[n]))])
     ended = [{"ok": 0, "skipped": 3}.get(result.status, 2) for *_, result in raced]
     return 2 if 2 in ended else min(ended)
 
 
-def _with_labels(
-    given: dict[str, Any], algorithm: str, data: str, mirrors: tuple[Path, ...], *, as_json: bool
-) -> dict[str, Any]:
-    """Return the settings with the option `labels`, which goes by a file's dates by default."""
-    from leaseboard.tasks.jobs.environments.stream import arrival_of_file
+def _check_models(name: str, jobs: list[Job]) -> None:
+    """Raise UsageError for a name, or an algorithm, that no registered model can have."""
+    from leaseboard.tasks.jobs.described import describe
+    from leaseboard.tasks.models.winner import check_name, require_model
 
-    if "labels" in given or (arrival := arrival_of_file(algorithm, data, mirrors)).is_immediate:
-        return given
-    say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
-    return {**given, "labels": str(arrival)}
+    check_name(name)
+    for job in jobs:
+        with suppress(UserFileError):
+            require_model(job.name, describe(job.algorithm, job.settings).environment)
 
 
-def _check_store(tracking_uri: str | None, *, records: bool) -> None:
-    from leaseboard.tasks.track.store import check_address
+def _submit(out: Path, job: Job, *, keep_model: bool) -> Future[Attempt]:
+    """Run a job in a folder of its own; only wrong usage is raised.
 
-    if records:
-        check_address(paths.tracking_uri(tracking_uri))
-    elif tracking_uri is not None:
-        raise UsageError("--tracking-uri alone records nothing: add --track or --register NAME")
+    Untrusted code runs in a worker, as in a suite, which writes its model if `keep_model`.
+    """
+    from leaseboard.tasks.folder.results import EVENTS
+    from leaseboard.tasks.jobs.programs import is_untrusted
+    from leaseboard.tasks.jobs.run import RUN_JOB
+    from leaseboard.tasks.models.winner import RUN
+    from leaseboard.tasks.pool.attempts import Attempt, run_one
+
+    folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
+    try:
+        work = RUN if keep_model else RUN_JOB
+        stop = terminable() if is_untrusted(job) else nullcontext()
+        with Activity(f"{job.name} on {job.data}") as shown, stop:
+            sinks = (partial(_show, shown),)
+            made = run_one(job, folder, mirrors=paths.mirrors(), work=work, sinks=sinks)
+    except (UsageError, KeyboardInterrupt, SystemExit):
+        shutil.rmtree(folder)
+        raise
+    result = made.result
+    home = out / f"{result.name.replace('/', '_').replace(':', '_')}-{result.key}"
+    if home.exists():
+        shutil.rmtree(home)
+    folder.rename(home)
+    log = home / EVENTS
+    result = replace(result, events=str(log) if log.exists() else None)
+    ended = Future[Attempt]()
+    ended.set_result(replace(made, result=result, folder=home))
+    return ended
 
 
 def _show(shown: Activity, event: Event) -> None:
@@ -208,19 +199,15 @@ def _loss(result: Result) -> float:
 def _finish(
     job: Job,
     attempt: Attempt,
-    mirrors: tuple[Path, ...],
     metric: str | None,
-    ran: list[Result],
-    rows: list[dict[str, Any]] | None,
+    known: list[Result],
     *,
     baselines: bool,
+    as_json: bool,
 ) -> tuple[Result, Result]:
     """Print and write the result of a job that has ended, with its skill.
 
     Returns it, and the same with `metric` as its score.
-
-    - `ran`: results on the same data, by the defaults of their algorithms.
-    - `rows`: gets the result as a row for JSON, which is not printed then.
     """
     from leaseboard.tasks.folder.results import LOG, write_result
     from leaseboard.tasks.jobs.skill import SkillScore, with_skill
@@ -228,32 +215,105 @@ def _finish(
     found, home = SkillScore(attempt.result), attempt.folder
     assert home is not None
     try:
-        found = with_skill(job, attempt.result, mirrors=mirrors, baselines=baselines, ran=ran)
+        found = with_skill(
+            job, attempt.result, mirrors=paths.mirrors(), baselines=baselines, ran=known
+        )
     finally:  # the result is shown and written, also if the baselines fail
         measured = _measured_by(metric, found.result)
-        _print(measured, found, home, rows)
+        if measured.status != "ok":
+            reason = " ".join(measured.reason.split())
+            say(f"{measured.name} on {measured.data}: {measured.status}: {reason}", err=True)
+        if as_json:
+            say(json.dumps(_row(measured, found)))
+        elif measured.status == "ok":
+            _print(measured, found)
         write_result(home, found.result)
         if attempt.trace:
             (home / LOG).write_text(attempt.trace, encoding="utf-8")
     return found.result, measured
 
 
-def _baselines(algorithms: list[str], reference: str, no_baselines: bool) -> list[str]:
-    """Return the naive baselines to add; UsageError if no leaderboard compares the algorithms."""
-    from pydantic import ValidationError
+def _measured_by(metric: str | None, result: Result) -> Result:
+    """Return `result` with the metric as its score; if it has none, say so and leave the score."""
+    from leaseboard.tasks.score.frame import direction_of
 
-    from leaseboard.tasks.jobs.job import first_fault
-    from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
-    from leaseboard.tasks.jobs.suites.suite import Suite
+    if metric is None or result.status != "ok":
+        return result
+    if metric not in result.metrics:
+        say(
+            f"--metric {metric} is not defined for the outcome of this run: its score is"
+            f" {result.metric}; run more of the data, or leave --metric out",
+            err=True,
+        )
+        return result
+    value = result.metrics[metric]
+    return replace(result, score=value, metric=metric, direction=direction_of(metric))
 
-    content = {"title": "Race", "algorithms": algorithms, "data": [reference],
-               "baselines": not no_baselines}  # fmt: skip
-    try:
-        suite = with_baselines(Suite.model_validate(content))
-    except ValidationError as error:
-        raise UsageError(first_fault(error)) from error
-    check_suite(suite)
-    return [each.algorithm for each in suite.algorithms[len(algorithms) :]]
+
+def _is_log(result: Result, found: SkillScore) -> bool:
+    return found.of_log and result.metric == found.result.metric
+
+
+def _row(result: Result, found: SkillScore) -> dict[str, Any]:
+    """Return a result for JSON."""
+    from leaseboard.tasks.jobs.job import plain, replayed_cpu_seconds
+
+    return plain(result) | {
+        "baseline": found.best,
+        "of_log_target": _is_log(result, found),
+        "split": result.data_facts.get("split"),
+        "replayed_cpu_seconds": replayed_cpu_seconds(result),
+        "baselines_cpu_seconds": found.baselines_cpu_seconds,
+        "diagnostics": [each.as_row() for each in _diagnosed([result])],
+    }
+
+
+def _print(result: Result, found: SkillScore) -> None:
+    """Print a finished job; on standard error why its score says little."""
+    from leaseboard.algorithms.configurations import phrase
+    from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
+    from leaseboard.flows.benchmark import replay
+    from leaseboard.tasks.folder.event_logs import read_partial_log
+    from leaseboard.tasks.models.automl.findings import guarantee
+    from leaseboard.tasks.score.frame import describe_metrics
+    from leaseboard.tasks.score.leaderboard import TEST
+
+    assert result.score is not None
+    assert result.events is not None
+    split, labels = result.data_facts.get("split"), result.environment_options.get("labels")
+    say(
+        f"{result.name} on {result.data}, seed {result.seed}: {result.metric} {result.score:.6g}"
+        f"{' of the log target' if _is_log(result, found) else ''} in {result.cpu_seconds:.3f}"
+        f" CPU s{replay(result)} ({result.units:g} {result.unit})"
+        f"{f'; {split}' if split else ''}{f', labels {labels}' if labels else ''}"
+    )
+    if {"epsilon", "delta"} <= result.settings.keys():
+        events = read_partial_log(Path(result.events))
+        names = [f"configuration {n}" for n in range(int(result.metrics["configurations"]))]
+        say(f"guarantee: {guarantee(events, names)}")
+    tested = result.metrics.get(TEST, math.nan)
+    unseen = " on test rows, which the search did not use" if math.isfinite(tested) else ""
+    if measured := describe_metrics(result.metrics, found.best):
+        say(f"measured{unseen}: {measured}{', all of the target itself' if found.of_log else ''}")
+    elif unseen:
+        say(f"test score of the choice{unseen}: {tested:.6g}")
+    if (share := result.data_facts.get("majority_tested")) is not None:
+        say(f"naive baseline: the commonest class is right in {share:.4g} of the test rows")
+    if result.setup_seconds >= 1:
+        say(f"set up in {result.setup_seconds:.1f} s: data read and encoded")
+    if found.baselines_cpu_seconds > SHOWN:
+        say(f"naive baselines: {found.baselines_cpu_seconds:.3f} CPU s more")
+    if ONE_CLASS in result.metrics:
+        say(f"{SAYS_NOTHING}: {ONE_CLASS_FIX}", err=True)
+    if not result.complete:
+        say(
+            f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"
+            " so its score cannot be compared",
+            err=True,
+        )
+    if result.champion:
+        say(f"champion: {phrase(result.champion)}")
+    say(f"events: {result.events}")
 
 
 def _diagnosed(results: list[Result]) -> list[Diagnostic]:
@@ -289,99 +349,7 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
     say(f"this command took {spent:.1f} CPU s, with imports, set-up, stopped trials and tests")
 
 
-def _checked(
-    job: Job, register: str | None, metric: str | None, mirrors: tuple[Path, ...]
-) -> tuple[Job, str]:
-    """Return the job with its settings divided, and why the user's file cannot be used, if so.
-
-    Raises UsageError for wrong settings, and a name or metric that the job cannot have.
-    """
-    from leaseboard.tasks.jobs.described import describe
-    from leaseboard.tasks.jobs.run import check, route_settings
-    from leaseboard.tasks.jobs.suites.plan import require_measure, tasks_of
-    from leaseboard.tasks.models.winner import check_name, require_model
-    from leaseboard.tasks.score.frame import direction_of
-
-    fault = ""
-    try:
-        own, shared = route_settings(job.algorithm, job.settings)
-        routed = replace(job, settings=own, environment=shared)
-        check(routed)
-        job = routed
-    except UserFileError as error:
-        fault = str(error)
-    if register is not None:
-        check_name(register)
-        if not fault:
-            require_model(job.name, describe(job.algorithm, job.settings).environment)
-    if metric is not None:
-        direction_of(metric)
-        require_measure(metric, [job], {})  # before any data are loaded
-        require_measure(metric, [job], tasks_of([job.data], mirrors))
-    return job, fault
-
-
-def _measured_by(metric: str | None, result: Result) -> Result:
-    """Return `result` with the metric as its score; if it has none, say so and leave the score."""
-    from leaseboard.tasks.score.frame import direction_of
-
-    if metric is None or result.status != "ok":
-        return result
-    if metric not in result.metrics:
-        say(
-            f"--metric {metric} is not defined for the outcome of this run: its score is"
-            f" {result.metric}; run more of the data, or leave --metric out",
-            err=True,
-        )
-        return result
-    value = result.metrics[metric]
-    return replace(result, score=value, metric=metric, direction=direction_of(metric))
-
-
-def _run(
-    job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep_model: bool
-) -> Attempt:
-    """Run the job in a folder of its own; only wrong usage is raised.
-
-    Untrusted code runs in a worker, as in a suite, which writes its model if `keep_model`.
-    """
-    from leaseboard.tasks.folder.results import EVENTS
-    from leaseboard.tasks.jobs.programs import is_untrusted
-    from leaseboard.tasks.jobs.run import RUN_JOB, failed
-    from leaseboard.tasks.models.winner import RUN
-    from leaseboard.tasks.pool.attempts import Attempt, run_one
-
-    folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
-    try:
-        if fault:
-            made = Attempt(failed(job, "crash", fault))
-        else:
-            work = RUN if keep_model else RUN_JOB
-            stop = terminable() if is_untrusted(job) else nullcontext()
-            with Activity(f"{job.name} on {job.data}") as shown, stop:
-                sinks = (partial(_show, shown),)
-                made = run_one(job, folder, mirrors=mirrors, work=work, sinks=sinks)
-    except (UsageError, KeyboardInterrupt, SystemExit):
-        shutil.rmtree(folder)
-        raise
-    result = made.result
-    home = out / f"{result.name.replace('/', '_').replace(':', '_')}-{result.key}"
-    if home.exists():
-        shutil.rmtree(home)
-    folder.rename(home)
-    log = home / EVENTS
-    result = replace(result, events=str(log) if log.exists() else None)
-    return replace(made, result=result, folder=home)
-
-
-def _register(
-    name: str,
-    job: Job,
-    attempt: Attempt,
-    result: Result,
-    mirrors: tuple[Path, ...],
-    tracking_uri: str | None,
-) -> None:
+def _register(name: str, job: Job, attempt: Attempt, result: Result) -> None:
     """Register the model that was found; UsageError if its score cannot be compared."""
     from leaseboard.tasks.models.winner import OUTCOME, barred, fit, saved_in
 
@@ -389,75 +357,7 @@ def _register(
         raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
     assert attempt.folder is not None
     if (attempt.folder / OUTCOME).is_file():
-        fitted = saved_in(job, attempt.folder, mirrors)
+        fitted = saved_in(job, attempt.folder, paths.mirrors())
     else:
-        fitted = fit(job, result, mirrors=mirrors, learner=attempt.model)
-    record(name, fitted, [result], "race", tracking_uri)
-
-
-def _print(
-    result: Result, found: SkillScore, home: Path, rows: list[dict[str, Any]] | None
-) -> None:
-    """Print a result, or append it to `rows`; print on standard error what went wrong."""
-    from leaseboard.algorithms.configurations import phrase
-    from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
-    from leaseboard.flows.benchmark import replay
-    from leaseboard.tasks.folder.event_logs import read_partial_log
-    from leaseboard.tasks.folder.results import EVENTS
-    from leaseboard.tasks.jobs.job import plain, replayed_cpu_seconds
-    from leaseboard.tasks.models.automl.findings import guarantee
-    from leaseboard.tasks.score.frame import describe_metrics
-    from leaseboard.tasks.score.leaderboard import TEST
-
-    is_log = found.of_log and result.metric == found.result.metric
-    if result.status != "ok":
-        reason = " ".join(result.reason.split())
-        say(f"{result.name} on {result.data}: {result.status}: {reason}", err=True)
-    elif rows is None:
-        assert result.score is not None
-        split = result.data_facts.get("split")
-        say(
-            f"{result.name} on {result.data}, seed {result.seed}:"
-            f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
-            f" in {result.cpu_seconds:.3f} CPU s{replay(result)} ({result.units:g} {result.unit})"
-            f"{f'; {split}' if split else ''}"
-            f"{f', labels {known}' if (known := result.environment_options.get('labels')) else ''}"
-        )
-        if {"epsilon", "delta"} <= result.settings.keys():
-            events = read_partial_log(home / EVENTS)
-            names = [f"configuration {n}" for n in range(int(result.metrics["configurations"]))]
-            say(f"guarantee: {guarantee(events, names)}")
-        tested = result.metrics.get(TEST, math.nan)
-        unseen = " on test rows, which the search did not use" if math.isfinite(tested) else ""
-        if measured := describe_metrics(result.metrics, found.best):
-            say(f"measured{unseen}: {measured}"
-                f"{', all of the target itself' if found.of_log else ''}")  # fmt: skip
-        elif unseen:
-            say(f"test score of the choice{unseen}: {tested:.6g}")
-        if (share := result.data_facts.get("majority_tested")) is not None:
-            say(f"naive baseline: the commonest class is right in {share:.4g} of the test rows")
-        if result.setup_seconds >= 1:
-            say(f"set up in {result.setup_seconds:.1f} s: data read and encoded")
-        if found.baselines_cpu_seconds > SHOWN:
-            say(f"naive baselines: {found.baselines_cpu_seconds:.3f} CPU s more")
-        if ONE_CLASS in result.metrics:
-            say(f"{SAYS_NOTHING}: {ONE_CLASS_FIX}", err=True)
-        if not result.complete:
-            say(
-                f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"
-                " so its score cannot be compared",
-                err=True,
-            )
-        if result.champion:
-            say(f"champion: {phrase(result.champion)}")
-        say(f"events: {home / EVENTS}")
-    if rows is not None:
-        more = {
-            "baseline": found.best,
-            "of_log_target": is_log,
-            "split": result.data_facts.get("split"),
-            "replayed_cpu_seconds": replayed_cpu_seconds(result),
-            "baselines_cpu_seconds": found.baselines_cpu_seconds,
-            "diagnostics": [each.as_row() for each in _diagnosed([result])],
-        }
-        rows.append(plain(result) | more)
+        fitted = fit(job, result, mirrors=paths.mirrors(), learner=attempt.model)
+    record(name, fitted, [result], "race")

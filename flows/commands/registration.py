@@ -19,14 +19,7 @@ if TYPE_CHECKING:
     from leaseboard.tasks.models.winner import Fitted
 
 
-def register_winners(
-    suite: Suite,
-    run: Path,
-    name: str,
-    *,
-    mirror: list[Path] | None,
-    tracking_uri: str | None,
-) -> None:
+def register_winners(suite: Suite, run: Path, name: str) -> None:
     """Register the winner on every dataset of the suite, under a name for each.
 
     A failure is reported, and the other winners are registered.
@@ -36,7 +29,7 @@ def register_winners(
 
     title = check_name(name)
     report_damage(run)
-    mirrors = paths.mirrors(tuple(mirror or ()))
+    mirrors = paths.mirrors()
     results = current(run)
     failures = 0
     for entry in counted(suite.data, "registering", "models"):
@@ -44,7 +37,7 @@ def register_winners(
         try:
             winner = winner_of(suite.jobs(), results, entry.data)
             fitted = _fitted(winner.job, winner.results[0], mirrors)
-            record(own, fitted, list(winner.results), suite.name, tracking_uri)
+            record(own, fitted, list(winner.results), suite.name)
         except LeaseboardError as error:
             if len(suite.data) == 1:
                 raise
@@ -74,14 +67,12 @@ def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
         return saved_in(job, folder, mirrors)
 
 
-def record(
-    name: str, fitted: Fitted, results: list[Result], group: str, tracking_uri: str | None
-) -> None:
+def record(name: str, fitted: Fitted, results: list[Result], group: str) -> None:
     """Register a fitted model and print how to use it."""
     from leaseboard.tasks.models import registry
 
     version = registry.register(
-        paths.tracking_uri(tracking_uri),
+        paths.tracking_uri(),
         name,
         fitted,
         results,

@@ -7,21 +7,22 @@ import sys
 from collections import Counter
 from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.parts import require
 from leaseboard.flows.commands.options import (
     AsJson,
-    Conf,
     FailOn,
     Local,
-    Mirrors,
+    Metric,
+    Register,
     RunDir,
     SuiteName,
-    TrackingUri,
     Workers,
+    arg,
     failing_codes,
+    opt,
     show_table,
 )
 from leaseboard.flows.commands.registration import register_winners
@@ -33,29 +34,25 @@ if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.suite import Suite
     from leaseboard.tasks.score.summary import Compared
 
+_PLAN = "Print what would be done, and do nothing."
+_DASK = "Address of a Dask scheduler to run on, such as tcp://10.0.0.1:8786."
+
 
 def run(
     suite: SuiteName,
-    dry_run: bool = False,
+    dry_run: Annotated[bool, opt(_PLAN, "", "--dry-run")] = False,
     run_dir: RunDir = None,
     workers: Workers = None,
     local: Local = False,
-    cluster: str | None = None,
-    mirror: Mirrors = None,
-    conf: Conf = None,
-    tracking_uri: TrackingUri = None,
-    metric: str | None = None,
-    no_baselines: bool = False,
-    register: str | None = None,
+    cluster: Annotated[str | None, opt(_DASK, "ADDRESS")] = None,
+    register: Register = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> int:
     """Run a suite of algorithms on datasets: skip what is done, run the rest, print a leaderboard.
 
-    The run folder gets results.parquet, the event logs and report.html.
-
-    - `dry_run`: list each job, and whether it is done, to run or skipped.
-    - `register`: With several datasets, the best model on each is NAME-DATASET.
+    The run folder gets results.parquet, the event logs and report.html. With --register and
+    several datasets, the best model on each is NAME-DATASET.
 
     Example: leaseboard run quick
     """
@@ -66,19 +63,18 @@ def run(
         require("flows", "run")
     if cluster and (local or workers):
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
-    options = RunOptions(workers, local, cluster, tuple(mirror or ()), tracking_uri)
+    options = RunOptions(workers, local, cluster)
     if register is not None:
         check_name(register)
     failing, codes = failing_codes(fail_on), []
-    for found, home in open_suites(suite, run_dir, conf, baselines=not no_baselines):
-        loaded = _ranked_by(metric, found)
+    for loaded, home in open_suites(suite, run_dir):
         if dry_run:
-            codes.append(_show_plan(loaded, home, mirror))
+            codes.append(_show_plan(loaded, home))
             continue
         with redirect_stdout(sys.stderr) if as_json else nullcontext(), resumable(home):
             code = exit_code(execute(loaded, home, options))
         if register is not None and code == 0:
-            register_winners(loaded, home, register, mirror=mirror, tracking_uri=tracking_uri)
+            register_winners(loaded, home, register)
         codes.append(max(code, _diagnosed(home, failing, as_json=as_json)))
     return next((bad for bad in (2, 1) if bad in codes), min(codes))  # 3: all ran nothing
 
@@ -94,12 +90,12 @@ def _diagnosed(home: Path, failing: frozenset[str], *, as_json: bool) -> int:
     return int(any(each.code in failing for each in found))
 
 
-def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
+def _show_plan(loaded: Suite, home: Path) -> int:
     from leaseboard.flows.benchmark import plan_jobs
     from leaseboard.tasks.fetch import loading
     from leaseboard.tasks.jobs.suites.plan import require_ranking
 
-    mirrors, names = paths.mirrors(tuple(mirror or ())), loaded.data_names
+    mirrors, names = paths.mirrors(), loaded.data_names
     tasks: dict[str, str] = {}
 
     def digest(reference: str) -> str:
@@ -130,18 +126,27 @@ def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
     return 0 if any(not entry.obstacle for entry in planned) else 3
 
 
+def _state(entry: Planned, home: Path) -> str:
+    """Return what happens to a job, with the last status of one that failed."""
+    from leaseboard.tasks.folder.results import read_result
+
+    if entry.fault or entry.obstacle:
+        return "crash" if entry.fault else "skipped"
+    if entry.done:
+        return "done"
+    before = read_result(home, entry.key)
+    return "to run" if before is None else f"to run (was {before.status})"
+
+
 def report(
-    runs: list[Path],
-    metric: str | None = None,
+    runs: Annotated[list[Path], arg("Folders of finished runs.")],
+    metric: Metric = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> int:
     """Build the report page of one or several runs again from their results and event logs.
 
     Exits with 2 if a job is not done: its files were edited or damaged.
-
-    - `runs`: Folders of finished runs.
-    - `metric`: on this page only.
 
     Example: leaseboard report runs/quick
     """
@@ -163,37 +168,16 @@ def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | Non
     """Return a run's suite, the same ranked by `metric` if given, and the comparison by that."""
     from leaseboard.tasks.folder.results import shown_at
     from leaseboard.tasks.report.build import suite_of
-    from leaseboard.tasks.score.frame import as_frame
+    from leaseboard.tasks.score.frame import as_frame, direction_of
     from leaseboard.tasks.score.summary import compared
 
     suite = ranked = suite_of(folder)
     if metric is not None:
         if suite is None:
-            raise UsageError(f"{str(folder)!r} is of no suite: run one, with --metric {metric}")
-        ranked = _ranked_by(metric, suite)
+            raise UsageError(f"{str(folder)!r} is of no suite: name one that `run` made")
+        direction_of(metric)
+        ranked = suite.model_copy(update={"metric": metric})
     try:
         return suite, ranked, compared(as_frame(shown_at(folder)), ranked)
     except UsageError as error:
         raise UsageError(f"{str(folder)!r}: {error}") from error
-
-
-def _ranked_by(metric: str | None, suite: Suite) -> Suite:
-    """Return `suite`, whose leaderboards rank by `metric` if it is given."""
-    from leaseboard.tasks.score.frame import direction_of
-
-    if metric is None:
-        return suite
-    direction_of(metric)
-    return suite.model_copy(update={"metric": metric})
-
-
-def _state(entry: Planned, home: Path) -> str:
-    """Return what happens to a job, with the last status of one that failed."""
-    from leaseboard.tasks.folder.results import read_result
-
-    if entry.fault or entry.obstacle:
-        return "crash" if entry.fault else "skipped"
-    if entry.done:
-        return "done"
-    before = read_result(home, entry.key)
-    return "to run" if before is None else f"to run (was {before.status})"

@@ -3,52 +3,73 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from leaseboard.flows.commands.options import Conf, Port, TrackingUri
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows.commands.options import Port
 from leaseboard.flows.console import SIGTERM_EXIT, say, terminable
-from leaseboard.flows.server import PrefectServer, server_log
+from leaseboard.flows.server import PrefectServer, Service, server_log
 from leaseboard.tasks.machine import paths
 
-if TYPE_CHECKING:
-    from leaseboard.tasks.jobs.suites.timetable import Schedule
+_SERVE = (
+    "import sys, pathlib; from leaseboard.flows.schedule import serve_schedules;"
+    " serve_schedules(pathlib.Path(sys.argv[1]))"
+)
 
 
-def schedule(
-    conf: Conf = None,
-    port: Port = 4200,
-    tracking_uri: TrackingUri = None,
-) -> int:
+def schedule(port: Port = 4200) -> int:
     """Run suites and live models by the clock, as conf/schedule.yaml says, until interrupted.
 
-    It uses the Prefect server of PREFECT_API_URL if that is set, otherwise one of its own.
-
-    - `port`: that of its own Prefect server, on the loopback.
+    It uses the Prefect server of PREFECT_API_URL if that is set, otherwise one of its own on the
+    loopback, at --port. What a schedule that was killed has left is run again.
 
     Example: leaseboard schedule --conf conf
     """
     from leaseboard.tasks.jobs.suites.timetable import load_schedule
 
-    folder = paths.conf_dir(conf)
-    loaded = load_schedule(folder)
-    for entry in loaded.schedules:
+    folder = paths.conf_dir()
+    for entry in load_schedule(folder).schedules:
         if entry.live is not None:
             _check_live(Path(entry.live))
-    if tracking_uri is not None:  # the runs' processes inherit it, and Prefect does not show it
-        os.environ["MLFLOW_TRACKING_URI"] = tracking_uri
-    for entry in loaded.schedules:
         say(f"{entry.name}: {entry.what} at {entry.cron!r} ({entry.timezone})")
     try:
-        with terminable():
-            _serve(loaded, folder, port)
+        with terminable(), ExitStack() as stack:
+            if not os.environ.get("PREFECT_API_URL"):
+                server = PrefectServer(server_log(), port=port, scheduling=True)
+                stack.enter_context(server)
+                os.environ["PREFECT_API_URL"] = server.wait()
+                say(f"Prefect: http://127.0.0.1:{port}")
+            _check_answers(os.environ["PREFECT_API_URL"])
+            # Prefect's runner ends itself alone; a service, all that it has started.
+            path = os.pathsep.join(filter(None, sys.path))
+            runner = Service(
+                [sys.executable, "-P", "-c", _SERVE, str(folder)],
+                os.environ | {"PYTHONPATH": path},
+            )
+            stack.callback(runner.stop)
+            code = runner.wait()
     except KeyboardInterrupt:
         pass
     except SystemExit as stop:
         if stop.code != SIGTERM_EXIT:
             raise
+    else:
+        raise LeaseboardError(f"Prefect's runner ended with exit code {code}: start it again")
     say("the schedule is stopped")
     return 0
+
+
+def _check_answers(url: str) -> None:
+    from prefect.client.orchestration import get_client
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    from leaseboard.flows.prefect_executor import check_answers
+
+    chosen = {PREFECT_API_URL: url}
+    with temporary_settings(chosen), get_client(sync_client=True) as client:
+        check_answers(client, url)
 
 
 def _check_live(file: Path) -> None:
@@ -59,20 +80,3 @@ def _check_live(file: Path) -> None:
 
     settings = read_settings(file)
     recipe_of(settings, read_contract(settings.contract, settings.data))
-
-
-def _serve(loaded: Schedule, folder: Path, port: int) -> None:
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    from leaseboard.flows.schedule import serve_schedules
-
-    if os.environ.get("PREFECT_API_URL"):
-        serve_schedules(loaded, folder, lambda: None)
-        return
-    with PrefectServer(server_log(), port=port, scheduling=True) as server:
-        url = server.wait()
-        os.environ["PREFECT_API_URL"] = url  # for the processes of the runs
-        # For this one: Prefect has read its settings when it was imported.
-        with temporary_settings({PREFECT_API_URL: url}):
-            say(f"Prefect: http://127.0.0.1:{port}")
-            serve_schedules(loaded, folder, server.check)

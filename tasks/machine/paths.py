@@ -49,6 +49,12 @@ def own_conf(named: Path | None = None) -> Path | None:
     return here.resolve() if ours else None
 
 
+def use_conf(named: Path | str | None) -> None:
+    """Set the configuration folder of this process and those that it starts, if one is named."""
+    if named is not None:
+        os.environ["LEASEBOARD_CONF"] = str(own_conf(Path(named)))
+
+
 def shipped_conf() -> Path:
     """Return the configuration that Leaseboard ships, in its installation or its checkout."""
     return _PACKAGED_CONF if _PACKAGED_CONF.is_dir() else _CHECKOUT_CONF
@@ -75,10 +81,12 @@ def mirrors(named: tuple[Path, ...] = ()) -> tuple[Path, ...]:
 
 
 def tracking_uri(named: str | None = None) -> str:
-    """Return the MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or ``mlruns/mlflow.db`` here."""
-    given = named or os.environ.get("MLFLOW_TRACKING_URI")
-    if given:
-        return given
+    """Return the MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or that of this folder."""
+    return named or os.environ.get("MLFLOW_TRACKING_URI") or own_store()
+
+
+def own_store() -> str:
+    """Return the address of ``mlruns/mlflow.db`` here."""
     store = Path("mlruns") / "mlflow.db"
     whole = store.resolve()
     # An address ends at its first "?"; a relative path leaves out a folder with one in its name.

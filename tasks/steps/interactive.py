@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -15,7 +16,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.inputs import unique_names
 from leaseboard.tasks.fetch.columns import refuse_unclear, tidy_frame
 from leaseboard.tasks.fetch.references import with_options
-from leaseboard.tasks.jobs.job import Result, first_fault
+from leaseboard.tasks.jobs.job import Job, Result, first_fault
 from leaseboard.tasks.jobs.suites.plan import (
     check_suite,
     require_ranking,
@@ -29,6 +30,7 @@ from leaseboard.tasks.pool.attempts import run_one
 from leaseboard.tasks.score.board import plain
 from leaseboard.tasks.score.frame import to_frame
 from leaseboard.tasks.score.summary import Compared, compared
+from leaseboard.tasks.steps.plain import run_all
 
 TITLE = "Race"
 
@@ -202,35 +204,41 @@ def race(
                 mirrors=mirrors, tracking_uri=tracking_uri,
             )  # fmt: skip
     one = isinstance(algorithms, (str, Mapping))
-    places = _places(data)
-    content = {
-        "title": TITLE,
-        "algorithms": [algorithms] if one else list(algorithms),
-        "data": [with_options(str(place), target=target, task=task) for place in places],
-        "seeds": list(range(seed, seed + repetitions)),
-        "budget": budget,
-        "metric": metric,
-        "baselines": baselines,
-    }
-    try:
-        suite = with_baselines(Suite.model_validate(content))
-    except ValidationError as error:
-        raise UsageError(first_fault(error)) from error
-    check_suite(suite)
     found = paths.mirrors(tuple(mirrors))
-    if suite.metric is not None:
-        jobs = suite.jobs()
-        require_ranking(suite.metric, jobs, tasks_of((job.data for job in jobs), found))
-    results = []
-    for job in suite.jobs():
+    suite = race_suite(
+        found,
+        algorithms=[algorithms] if one else list(algorithms),
+        data=[with_options(str(place), target=target, task=task) for place in _places(data)],
+        seeds=list(range(seed, seed + repetitions)), budget=budget, metric=metric,
+        baselines=baselines,
+    )  # fmt: skip
+
+    def submit(job: Job) -> Future[Result]:
+        ended = Future[Result]()
         with tempfile.TemporaryDirectory(prefix="race-") as folder:
             result = run_one(job, Path(folder), mirrors=found, here=True).result
             if tracking_uri is not None:
                 from leaseboard.tasks.track.tracker import log_race
 
                 log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri)
-        results.append(result)
+        ended.set_result(result)
+        return ended
+
+    results = [result for _, result in run_all(suite.jobs(), submit)]
     return Leaderboard(tuple(results), compared(results, suite))
+
+
+def race_suite(mirrors: tuple[Path, ...], **content: Any) -> Suite:
+    """Return the suite of a race with its naive baselines; UsageError if it cannot be one."""
+    try:
+        suite = with_baselines(Suite.model_validate({"title": TITLE, **content}))
+    except ValidationError as error:
+        raise UsageError(first_fault(error)) from error
+    check_suite(suite)
+    if suite.metric is not None:
+        jobs = suite.jobs()
+        require_ranking(suite.metric, jobs, tasks_of((job.data for job in jobs), mirrors))
+    return suite
 
 
 def _table(X: Any, y: Any = None, *more: Any) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The steps of a benchmark, each a plain function, which executors carry out."""
+"""The steps of a benchmark, each a plain function, and the loop over its jobs."""
 
 import atexit
 import functools
@@ -7,14 +7,19 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
+from secrets import SystemRandom
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
 from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.jobs import prepared
@@ -32,14 +37,52 @@ from leaseboard.tasks.track.store import TrackingError, artifact_root, state_of
 
 RECORDED = ".recorded.json"
 """File of a run folder: what MLflow has of it, and the state of the store then."""
+PAUSES = (2.0, 4.0, 8.0)
+"""Seconds between tries of a download that broke off."""
 _ONCE = threading.Lock()
+Waiting = TypeVar("Waiting")
+Ended = TypeVar("Ended")
+
+
+def run_all(
+    jobs: Iterable[Waiting], submit: Callable[[Waiting], Future[Ended]], *, ahead: int = 0
+) -> Iterator[tuple[Waiting, Ended]]:
+    """Run jobs, and yield each with its outcome as soon as it has ended.
+
+    - `submit`: starts a job, after all that it needs; of how it runs this loop knows nothing.
+    - `ahead`: how many are started before one must have ended: inputs are prepared shortly before
+      they are needed, and results are recorded soon.
+    """
+    ended = SimpleQueue[tuple[Waiting, Future[Ended]]]()
+    running = 0
+
+    def collected(leave: int) -> Iterator[tuple[Waiting, Ended]]:
+        nonlocal running
+        while running > leave or not ended.empty():
+            job, future = ended.get()
+            running -= 1
+            yield job, future.result()
+
+    for job in jobs:
+        running += 1
+        submit(job).add_done_callback(lambda future, job=job: ended.put((job, future)))  # type: ignore[misc]
+        yield from collected(ahead)
+    yield from collected(0)
 
 
 def fetch(
     reference: str, place: Path | None = None, *, mirrors: Iterable[str | Path] = ()
 ) -> CachedDataset:
-    """Fetch a dataset into a folder, by default one of this process, for all jobs on it."""
-    return cached.fetch_into(place or _scratch(), reference, mirrors=mirrors)
+    """Fetch a dataset into a folder, by default one of this process, for all jobs on it.
+
+    A download that breaks off is tried again, with backoff and jitter.
+    """
+    folder = place or _scratch()
+    for pause in PAUSES:
+        with suppress(BrokenDownloadError):
+            return cached.fetch_into(folder, reference, mirrors=mirrors)
+        time.sleep(pause * SystemRandom().uniform(1.0, 1.5))
+    return cached.fetch_into(folder, reference, mirrors=mirrors)
 
 
 def hold(

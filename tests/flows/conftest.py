@@ -111,7 +111,8 @@ def call(tmp_path, monkeypatch, capsys, environment):
     """Run a command in an empty folder, and compare its exit code if one is given."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("LEASEBOARD_CONF", "")  # --conf sets it, for processes that it starts
+    for name in ("LEASEBOARD_CONF", "LEASEBOARD_MIRROR", "MLFLOW_TRACKING_URI"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # options set them for good
     monkeypatch.setattr(progress, "PATIENCE", 1e6)  # however slow the machine is
 
     def run(*arguments, code=None):

@@ -13,10 +13,11 @@ from leaseboard.tasks.track.store import TrackingError, state_of
 
 
 @pytest.mark.parametrize("address", ["sqlite:///a?b.db", "postgresql://u:p[@h:x/db", "http://h:x"])
-def test_an_address_that_cannot_be_read_is_refused_before_jobs_run(address, tmp_path):
+def test_an_address_that_cannot_be_read_is_refused_before_jobs_run(address, tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     suite = Suite(title="t", name="t", data=["sklearn:diabetes"], algorithms=["vanilla"])
     with pytest.raises(TrackingError, match="the address of the MLflow store"):
-        dispatch.execute(suite, tmp_path / "out", RunOptions(local=True, tracking_uri=address))
+        dispatch.execute(suite, tmp_path / "out", RunOptions(local=True))
     assert not (tmp_path / "out" / "jobs").exists()
 
 
@@ -29,9 +30,9 @@ def test_an_address_that_cannot_be_read_is_refused_before_jobs_run(address, tmp_
         lambda whole: whole.replace(b"\x03key", b"\x03\xffey"),
     ],
 )
-def test_a_damaged_table_is_written_again(damaged, tmp_path, capsys):
+def test_a_damaged_table_is_written_again(damaged, tmp_path, capsys, store):
     suite = Suite(title="t", name="t", data=["sklearn:diabetes"], algorithms=["vanilla"])
-    options = RunOptions(1, local=True, tracking_uri=f"sqlite:///{tmp_path / 'store.db'}")
+    options = RunOptions(1, local=True)
     first = dispatch.execute(suite, tmp_path / "out", options).results
     path = tmp_path / "out" / TABLE
     path.write_bytes(damaged(path.read_bytes()))

@@ -22,41 +22,38 @@ STEPS = """
 0 list data --mirror mirror --conf c
 0 list algorithms --for stream -v
 0 learn m.model d.csv --target y --task regression --algorithm chacha --set b=3 --seed 2 --output o.csv --json
-0 predict m.model d.csv --output p.csv --tracking-uri STORE
+0 predict m.model d.csv --output p.csv
 0 learn i.model d.csv --target y --set b=2 --labels after=2 -q
 0 predict i.model d.csv --level 0.9 --debug
-0 race vanilla running-mean d.csv --target y --task regression --labels after=2 --seed 1 --metric mae --no-baselines --json --predictions --run-dir raced --mirror mirror --conf c
-64 race chacha d.csv --target y --split time
-0 race chacha d.csv --target y --set b=2 --budget 50 --register raced --track --tracking-uri STORE
-0 run tiny --dry-run --conf c --mirror mirror
-0 run tiny --run-dir run --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --metric mae --no-baselines --register ran --fail-on LB003 --json
+0 race vanilla running-mean d.csv --target y --task regression --set labels=after=2 --seed 1 --metric mae --no-baselines --json
+0 race chacha d.csv --target y --set b=2 --budget 50 --register raced --tracking-uri STORE
+0 run tiny --dry-run
+0 run tiny --run-dir run --workers 1 --local --register ran --fail-on LB003 --json
 0 report run --metric mae --fail-on LB003 --json
-0 gate tiny --update-baseline --repetitions 1 --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE
-0 gate tiny --tolerance 0.1 --markdown v.md --junit v.xml --json --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --fail-on LB003
+0 gate tiny --update-baseline --repetitions 1 --run-dir gated --local
+0 gate tiny --markdown v.md --junit v.xml --json --run-dir gated --local
 0 live init l.yaml --files in/*.csv --target y --time day --id-column id
-0 live update l.yaml --run-dir live --at 2024-03-01 --local --tracking-uri STORE
+0 live update l.yaml --run-dir live --at 2024-03-01 --local
 0 live status l.yaml --run-dir live
 0 live forget l.yaml --reason asked --id 3 --run-dir live
-0 live promote ran --tolerance 0.1 --tracking-uri STORE
-64 live promote l --force --run-dir live --tracking-uri STORE
-64 live rollback l --run-dir live --tracking-uri STORE
-0 results merge run gated --run-dir merged --tracking-uri STORE
-0 results prune run --keep 0 --older-than 0 --yes --tracking-uri STORE
-0 data list --mirror mirror --conf c
-0 data fetch file:d.csv?target=y --mirror mirror
-3 data mirror made tiny --conf c
-64 ui --port PORT --tracking-uri STORE
-64 schedule --conf c --port PORT --tracking-uri STORE
-0 doctor --fix --tracking-uri STORE
+0 live promote ran --tolerance 0.1
+64 live promote l --force --run-dir live
+64 live rollback l --run-dir live
+0 results merge run gated --run-dir merged
+0 results prune run --keep 0 --older-than 0 --yes
+0 data list
+0 data fetch file:d.csv?target=y
+3 data mirror made tiny
+64 ui --port PORT
+64 schedule --port PORT
+0 doctor --fix
 """  # noqa: E501
 """The exit code and the words of each call, in this order, in one folder."""
 
 ELSEWHERE = {
     "test_demo.py": ["demo --output"],
     "test_cluster.py": ["run --cluster"],
-    "test_serve.py": [
-        f"live serve --{name}" for name in ("host", "port", "run-dir", "tracking-uri")
-    ],
+    "test_serve.py": [f"live serve --{name}" for name in ("host", "port", "run-dir")],
 }
 """Options that need a cluster, a server or minutes, by the file of tests that calls them."""
 
@@ -87,7 +84,9 @@ def test_every_option_is_called_by_a_test():
     known = {f"{words} {max(param.opts, key=len)}" for words, command in COMMANDS.items()
              for param in command.params if param.param_type_name == "option"}  # fmt: skip
     given = called()
-    assert {each.split()[-1] for each in given} >= {"-q", "-v", "--debug"}, OF_ALL
+    assert {each.split()[-1] for each in given} >= {
+        "--conf", "--mirror", "--tracking-uri", "-q", "-v", "--debug",
+    }, OF_ALL  # fmt: skip
     for name, options in ELSEWHERE.items():
         text = (Path(__file__).parent / name).read_text()
         given |= {each for each in options if each.split()[-1] in text}
@@ -117,7 +116,8 @@ def make_inputs(folder):
     table = pd.DataFrame({"day": days, "id": rows, "a": rows % 7.0})
     for name in ("d.csv", "in/d.csv"):
         table.assign(y=2 * table["a"] + rows / 84).to_csv(folder / name, index=False)
-    suite = "title: t\ndata: ['file:d.csv?target=y']\nalgorithms: [vanilla, running-mean]\n"
+    suite = "title: t\ndata: ['file:d.csv?target=y']\nbaselines: false\n"
+    suite += "algorithms: [vanilla, running-mean]\n"
     (folder / "c/suites/tiny.yaml").write_text(suite)
     entry = '{name: tiny, cron: "0 0 1 1 *", suite: tiny}'
     (folder / "c/schedule.yaml").write_text(f"timezone: UTC\nschedules: [{entry}]\n")

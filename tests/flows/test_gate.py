@@ -37,7 +37,7 @@ def leaseboard(tmp_path, monkeypatch, empty_store):
 
     def call(*arguments):
         with pytest.raises(SystemExit) as end:
-            main([*arguments, "--local", "--workers", "1"])
+            main([*arguments, "--local"])
         return end.value.code
 
     return call

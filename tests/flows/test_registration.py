@@ -45,7 +45,7 @@ def suite_on(*references):
 def test_a_winner_that_fails_does_not_lose_the_others(recorded, tmp_path, capsys):
     suite = suite_on("file:a.csv", "file:b.csv", "file:c.csv")
     with pytest.raises(LeaseboardError, match="1 of 3 winners were not registered"):
-        registration.register_winners(suite, tmp_path, "s3", mirror=None, tracking_uri=None)
+        registration.register_winners(suite, tmp_path, "s3")
 
     assert recorded == ["s3-file-a-csv", "s3-file-c-csv"]
     assert "the winner on file:b.csv: no algorithm has a score" in capsys.readouterr().err
@@ -53,9 +53,7 @@ def test_a_winner_that_fails_does_not_lose_the_others(recorded, tmp_path, capsys
 
 def test_a_bad_name_is_refused_before_any_work(recorded, tmp_path):
     with pytest.raises(UsageError):
-        registration.register_winners(
-            suite_on("file:a.csv"), tmp_path, "s.3", mirror=None, tracking_uri=None
-        )
+        registration.register_winners(suite_on("file:a.csv"), tmp_path, "s.3")
     assert not recorded
 
 

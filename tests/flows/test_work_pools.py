@@ -8,7 +8,6 @@ import yaml
 from prefect.states import Cancelling
 from prefect.workers.base import BaseJobConfiguration
 
-from leaseboard.flows.flow_runs import ALONE, TAG
 from leaseboard.tasks.folder.results import read_results
 from tests.flows.schedules import ROOT, jobs, state, states, stop, trigger
 from tests.flows.waiting import until
@@ -52,8 +51,7 @@ def deployed(home, server, prefect):
     prefect("--no-prompt", "deploy", "--all")
 
 
-def test_the_deployments_are_ours(server, deployed):
-    """Runs are ours once their process has claimed them; until then they are the worker's."""
+def test_the_deployments_are_those_of_the_file(server, deployed):
     own = yaml.safe_load((ROOT / "conf" / "schedule.yaml").read_text())["schedules"]
     names = {each["name"]: each for each in GIVEN["deployments"]}
     assert not names.keys() & {entry["name"] for entry in own}
@@ -62,8 +60,7 @@ def test_the_deployments_are_ours(server, deployed):
         found = server.read_deployment_by_name(
             f"{flow[each['entrypoint'].rpartition('.')[2]]}/{name}"
         )
-        assert found.tags == [ALONE]
-        assert TAG not in found.tags
+        assert found.global_concurrency_limit.limit == 1
         assert found.work_pool_name == each["work_pool"]["name"]
 
 

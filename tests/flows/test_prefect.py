@@ -1,0 +1,157 @@
+"""A run really is a flow run with the installed versions of Prefect and what it needs."""
+
+import os
+import re
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from prefect.client.orchestration import get_client
+
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows import prefect_executor as one_run
+from leaseboard.flows.server import PrefectServer
+from leaseboard.tasks.folder import results
+from tests.flows.schedules import ROOT, jobs, make_home
+from tests.flows.waiting import free_port, until
+
+CHILD = Path(__file__).with_name("child.py")
+
+
+@pytest.fixture
+def found(url):
+    """Return a function that returns the flow run that a test has made, and a client."""
+    with get_client(sync_client=True) as client:
+        known = {run.id for run in client.read_flow_runs()}
+
+        def find():
+            (run,) = (run for run in client.read_flow_runs() if run.id not in known)
+            return run, client
+
+        yield find
+
+
+def test_every_job_is_a_task_and_all_of_it_is_recorded(runner, found, zygote, tmp_path):
+    # In a process of its own: Prefect sends a process's events to the first server that it met.
+    done = zygote.run([CHILD, runner.out, runner.uri, "well", "raise:no"], cwd=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().split() == ["ok"] * 3 + ["crash"] * 3
+    assert len(runner.runs("job")) == 6
+    run, client = found()
+    assert re.fullmatch(r"standins \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", run.name)
+    assert run.state.is_failed()
+    assert run.state.message == "3 of 6 jobs failed"
+    assert jobs(client, run) == {
+        f"{name} on {name}, repetition {seed}": state
+        for name, state in (("raise:no", "FAILED"), ("well", "COMPLETED"))
+        for seed in (1, 2, 3)
+    }
+    body = {"logs": {"flow_run_id": {"any_": [str(run.id)]}}, "sort": "TIMESTAMP_ASC"}
+    lines = client.request("POST", "/logs/filter", json=body).json()
+    shown = [line["message"] for line in lines
+             if not line["task_run_id"] and line["message"].startswith("[")]  # fmt: skip
+    assert shown == [line for line in done.stderr.decode().splitlines() if line.startswith("[")]
+    assert sum("crash: ValueError: no" in line for line in shown) == 3
+    # Each on its task's page; a server that answers late may be sent a line twice.
+    for said in ("ok: progressive_mse", "ValueError: no"):
+        pages = [each["task_run_id"] for each in lines if said in each["message"]]
+        assert len({*pages} - {None}) == 3
+
+
+def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(runner, found, zygote, tmp_path):
+    with (tmp_path / "said").open("w") as said:
+        words = [CHILD, runner.out, runner.uri, "well", "sleep:30"]
+        process = zygote.start(words, cwd=tmp_path, out=said, err=said)
+    # Whole repetitions go first: after two jobs both workers sleep.
+    until(lambda: len(list(runner.out.glob("jobs/*/result.json"))) == 2)
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGTERM)
+    process.wait(240)
+
+    assert process.returncode != 0
+    _, alive = psutil.wait_procs(family, timeout=240)
+    assert not alive
+    assert [result.name for result in results.read_results(runner.out)] == ["well", "well"]
+    assert len(list(runner.out.glob("jobs/*"))) == 2
+    assert found()[0].state.is_final()
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password(runner, monkeypatch):
+    monkeypatch.setenv("PREFECT_API_URL", f"http://me:hunter2@127.0.0.1:{free_port()}/api")
+    with pytest.raises(LeaseboardError, match=r"does not answer.*: start it, or unset") as raised:
+        runner.run(local=False)
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.slow
+def test_a_server_that_goes_away_costs_one_short_line_and_no_result(
+    tmp_path, zygote, prefect_tables, empty_store, monkeypatch
+):
+    home = make_home(tmp_path)
+    monkeypatch.setenv("PREFECT_HOME", str(home / ".prefect"))
+    prefect_tables(home / ".prefect")
+    store = f"sqlite:///{home / 'mlflow.db'}"
+    (home / "mlflow.db").write_bytes(empty_store.read_bytes())
+    with PrefectServer(home / "server.log") as server:
+        own = {"PREFECT_API_URL": server.wait(), "PYTHONPATH": str(ROOT)}
+        words = ["-m", "leaseboard", "run", home / "conf" / "suites" / "waiting.yaml"]
+        with (home / "out.txt").open("w") as out, (home / "err.txt").open("w") as err:
+            command = [*words, "--workers", "1", "--tracking-uri", store]
+            process = zygote.start(command, cwd=home, out=out, err=err, env=os.environ | own)
+        until((home / "waits").exists, process, (home / "err.txt").read_text)
+    (home / "go").touch()
+    assert process.wait(240) == 0, (home / "err.txt").read_text()
+
+    said = (home / "err.txt").read_text().splitlines()
+    found = [each for each in said if not each.startswith("[")]
+    assert len(found) == 1, said
+    assert found[0].startswith("leaseboard: Prefect does not answer: its page will miss a part;")
+    assert len(said) == 3  # two jobs, and the line
+    assert "mlflow: " in (home / "out.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("code", "seconds", "said"),
+    [
+        ("raise SystemExit(3)", 60, r"exit code 3: see .*server\.log.*--local"),
+        ("import time; time.sleep(60)", 0, "did not answer within 0 s"),
+    ],
+)
+def test_a_server_of_our_own_in_trouble_is_named(tmp_path, monkeypatch, code, seconds, said):
+    monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", code))
+    with (
+        PrefectServer(tmp_path / "server.log") as server,
+        pytest.raises(LeaseboardError, match=said),
+    ):
+        server.wait(seconds)
+
+
+def test_a_large_log_is_renamed(tmp_path, monkeypatch):
+    log = tmp_path / "server.log"
+    monkeypatch.setattr("leaseboard.flows.server.MOST_LOG_BYTES", 3)
+    monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
+    log.write_text("before")
+    with PrefectServer(log) as server, pytest.raises(LeaseboardError):
+        server.wait()
+    assert (log.read_text().strip(), (tmp_path / "server.old.log").read_text()) == (
+        "mine", "before",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("counts", "asked"), [([0, 0, 1, 1, 2, 3], 6), ([0, 1], None)])
+def test_a_server_is_waited_for_while_it_gets_on(monkeypatch, counts, asked):
+    """Slower in all than the limit, but never as long without progress; then stuck for good."""
+    calls, clock, requests = iter(counts), iter(range(10**6)), []
+
+    def request(*_, **__):
+        requests.append(1)
+        return SimpleNamespace(json=lambda: next(calls, counts[-1]))
+
+    monkeypatch.setattr(one_run, "DRAIN_SECONDS", 3)
+    monkeypatch.setattr(one_run.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(one_run.time, "sleep", lambda _: None)
+    one_run._drain(SimpleNamespace(request=request), "run", expected=3)
+    assert len(requests) == asked if asked else 2 < len(requests) < 10
