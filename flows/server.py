@@ -102,7 +102,7 @@ START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
 MOST_LOG_BYTES = 1 << 24
 """Size of the log above which a starting server renames it."""
-COMMAND = ("-P", "-m", "prefect", "server", "start")
+COMMAND = ("-P", "-m", "prefect", "server")
 _BATCHED = {
     # By default each change of a task's state is a transaction of its own, which searches all task
     # runs of the past: the cost of a job would grow with the history.
@@ -137,37 +137,20 @@ class PrefectServer:
     """
 
     def __init__(self, log: Path, *, port: int | None = None, scheduling: bool = False) -> None:
-        self._log = log
-        self._port = port
-        self._scheduling = scheduling
+        self._log, self._port, self.url = log, port, ""
         self._service: Service | None = None
-        database = os.environ.get("PREFECT_API_DATABASE_CONNECTION_URL", "")
-        which = f"{installed('prefect')}-{zlib.crc32(database.encode()):08x}"
-        self._ready = log.with_name(f"database-{which}.ready")
-        self._making: IO[str] | None = None
-        self.url = ""
+        self._environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"}
+        self._environment |= _BATCHED | SAFE_PATH
+        if scheduling:
+            self._environment = _PAGE | self._environment
+        else:
+            self._environment |= _UNUSED
 
     def start(self) -> None:
-        """Start the process, without waiting for it.
+        """Start the process, without waiting for it; make its database first.
 
         Raises UsageError if another server answers at the port.
         """
-        # Of several first starts one makes the database, and the others wait for it in `wait`.
-        if self._is_made():
-            self._launch()
-            return
-        self._ready.parent.mkdir(parents=True, exist_ok=True)
-        self._making = self._ready.with_suffix(".lock").open("w")
-        try:
-            fcntl.flock(self._making, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._launch()
-        except BlockingIOError:
-            return
-        except BaseException:
-            self._let_others_start()
-            raise
-
-    def _launch(self) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port: int = self._port or probe.getsockname()[1]
@@ -176,13 +159,28 @@ class PrefectServer:
                 f"port {port} is taken: set PREFECT_API_URL to use that server,"
                 " or name another --port"
             )
+        self._make_database()
         self.url = f"http://127.0.0.1:{port}/api"
-        command = [sys.executable, *COMMAND, "--host", "127.0.0.1", "--port", str(port)]
-        environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"}
-        environment |= _BATCHED | SAFE_PATH
-        environment = _PAGE | environment if self._scheduling else environment | _UNUSED
+        command = [sys.executable, *COMMAND, "start", "--host", "127.0.0.1", "--port", str(port)]
         with self._open_log() as log:
-            self._service = Service(command, environment, log)
+            self._service = Service(command, self._environment, log)
+
+    def _make_database(self) -> None:
+        """Make the database if there is none: of two servers that make it at once one fails."""
+        address = os.environ.get("PREFECT_API_DATABASE_CONNECTION_URL", "")
+        home = Path(os.environ.get("PREFECT_HOME", ".prefect"))
+        which = f"{installed('prefect')}-{zlib.crc32(address.encode()):08x}"
+        ready = self._log.with_name(f"database-{which}.ready")
+        with self._open_log() as log, ready.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if ready.is_file() and (address or (home / "prefect.db").is_file()):
+                return
+            command = [sys.executable, *COMMAND, "database", "upgrade", "-y"]
+            made = subprocess.run(
+                command, env=self._environment, stdout=log, stderr=subprocess.STDOUT, check=False
+            )
+            if made.returncode == 0:  # else the server says what is wrong
+                ready.touch()
 
     def wait(self, seconds: float = START_SECONDS) -> str:
         """Wait until the server answers, and return its address.
@@ -190,19 +188,9 @@ class PrefectServer:
         Raises LeaseboardError if it ends, or does not answer in time.
         """
         deadline = time.monotonic() + seconds
-        while self._service is None and self._making and time.monotonic() < deadline:
-            with suppress(BlockingIOError):
-                if not self._is_made():
-                    fcntl.flock(self._making, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._launch()
-                deadline = time.monotonic() + seconds
-            time.sleep(0.1)
-        self.check()
         while time.monotonic() < deadline:
             self.check()
             if is_healthy(self.url):
-                self._ready.touch()
-                self._let_others_start()
                 return self.url
             time.sleep(0.1)
         raise LeaseboardError(
@@ -221,20 +209,8 @@ class PrefectServer:
                 f" see {self._log}, or run without it: --local"
             )
 
-    def _is_made(self) -> bool:
-        """Return whether a server has answered on this database, which still exists."""
-        home = Path(os.environ.get("PREFECT_HOME", ".prefect"))
-        named = "PREFECT_API_DATABASE_CONNECTION_URL" in os.environ
-        return self._ready.is_file() and (named or (home / "prefect.db").is_file())
-
-    def _let_others_start(self) -> None:
-        if self._making is not None:
-            self._making.close()
-            self._making = None
-
     def stop(self) -> None:
         """End what `start` started."""
-        self._let_others_start()
         if self._service is not None:
             self._service.stop()
             self._service = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,8 +30,6 @@ from leaseboard.tasks.machine import paths
 
 if TYPE_CHECKING:
     from socket import socket
-
-    import uvicorn
 
     from leaseboard.tasks.live.model import LiveModel
     from leaseboard.tasks.live.settings import LiveSettings
@@ -225,13 +222,11 @@ def serve(
             proxy_headers=False, server_header=False, limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=STOPPING,
         )  # fmt: skip
-        running = uvicorn.Server(config)
         name = f"[{host}]" if ":" in host else host
         sys.setswitchinterval(0.001)  # who answers waits less for who takes up a champion
-        with _stopped_politely(running):
-            place = f"http://{name}:{listener.getsockname()[1]}"
-            say(f"serving {settings.name} on {place}; stop with Ctrl-C", err=True)
-            running.run(sockets=[listener])
+        place = f"http://{name}:{listener.getsockname()[1]}"
+        say(f"serving {settings.name} on {place}; stop with Ctrl-C", err=True)
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 @contextmanager
@@ -250,24 +245,6 @@ def _listening(host: str, port: int) -> Iterator[socket]:
         # Otherwise the body of an answer waits until its head is acknowledged, 40 ms.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
-
-
-@contextmanager
-def _stopped_politely(server: uvicorn.Server) -> Iterator[None]:
-    """Exit without an error after a signal: uvicorn raises it again when all is answered.
-
-    Before uvicorn listens for signals itself, ours have it end at once.
-    """
-
-    def stop(_signal: int, _frame: object) -> None:
-        server.should_exit = True
-
-    before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 @app.command("promote", cls=FlowsCommand)

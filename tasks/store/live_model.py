@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +258,7 @@ class State:
     @property
     def tables(self) -> dict[str, sa.Table]:
         """All tables, by the field of `Tables`."""
-        names = [each.name for each in fields(self._tables) if each.name != "metadata"]
-        return {name: getattr(self._tables, name) for name in names}
+        return vars(self._tables)
 
     # Writing
 

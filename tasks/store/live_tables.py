@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,114 +26,104 @@ REBUILD = "move it away, and the next update learns again what its source holds"
 """How users start again if the state cannot be read."""
 LONGEST_ID = 500
 """Characters of a row's identity: an index of PostgreSQL takes 2,704 bytes of a text."""
+_NAMED = {"quarantine": "rejected", "candidates": "candidate"}
+"""Names of tables where they are not those of `Tables`."""
 
 
-@dataclass(frozen=True)
-class Tables:
-    """Tables of one live model; several may share a database, each under its own name."""
+class Tables(SimpleNamespace):
+    """Tables of one live model; several may share a database, each under its own name.
 
-    metadata: sa.MetaData
-    batches: sa.Table
-    """Ingested batches: files, or pieces of a query."""
-    rows: sa.Table
-    """Rows by identity, with the numbers of the batches that brought the row and its label. Rows
-    without a label and the last labelled ones have features, predictions and label, too."""
-    quarantine: sa.Table
-    """Rows that break the contract, with the reason."""
-    candidates: sa.Table
-    models: sa.Table
-    """What candidates that predict have learned, by digest."""
-    days: sa.Table
-    """Sums of losses by day and candidate, without an end."""
-    history: sa.Table
-    """Changes of role, incidents and drift."""
-    outbox: sa.Table
-    """Notifications that were not delivered yet."""
-    lifecycle: sa.Table
-    """The fields of `leaseboard.tasks.live.lifecycle.LifecycleState`, as JSON by name."""
-    updates: sa.Table
-    served: sa.Table
-    """What the server has predicted."""
-    posted: sa.Table
-    """Labels that were posted to the server, until an update joins them."""
+    =============  =====================================================================
+    `batches`      ingested batches: files, or pieces of a query
+    `rows`         rows by identity, with the numbers of the batches that brought the row and its
+                   label; rows without a label and the last labelled ones with their content, too
+    `quarantine`   rows that break the contract, with the reason
+    `candidates`   the models in their roles
+    `models`       what candidates that predict have learned, by digest
+    `days`         sums of losses by day and candidate, without an end
+    `history`      changes of role, incidents and drift
+    `outbox`       notifications that were not delivered yet
+    `lifecycle`    the fields of `leaseboard.tasks.live.lifecycle.LifecycleState`, as JSON by name
+    `updates`      when each began and ended, and how
+    `served`       what the server has predicted
+    `posted`       labels that were posted to the server, until an update joins them
+    =============  =====================================================================
+    """
 
 
 def tables_of(name: str) -> Tables:
     """Return the tables of the live model called `name`, which is a word in small letters."""
-    metadata = sa.MetaData()
+    metadata, found = sa.MetaData(), Tables()
 
-    def given(name: str, kind: Any = sa.Text, **more: Any) -> Any:
-        return sa.Column(name, kind, nullable=False, **more)
+    def given(column: str, kind: Any = sa.Text, **more: Any) -> Any:
+        return sa.Column(column, kind, nullable=False, **more)
 
-    def key(name: str, kind: Any) -> Any:
-        return sa.Column(name, kind, primary_key=True, autoincrement=False)
+    def key(column: str, kind: Any) -> Any:
+        return sa.Column(column, kind, primary_key=True, autoincrement=False)
 
-    # With the longest name a table has the 63 characters that PostgreSQL allows.
-    def table(kind: str, *columns: Any) -> sa.Table:
-        return sa.Table(f"live_{name}_{kind}", metadata, *columns)
+    def number() -> Any:  # that of a row which was deleted is never given again
+        return sa.Column("number", NUMBER, primary_key=True, autoincrement=True)
 
-    def counted(kind: str, *columns: Any) -> sa.Table:
-        """Return a table of numbered rows; a deleted row's number is never given again."""
-        number = sa.Column("number", NUMBER, primary_key=True, autoincrement=True)
-        return sa.Table(
-            f"live_{name}_{kind}", metadata, number, *columns, sqlite_autoincrement=True
-        )
-
-    rows = counted(
-        "rows", given("id", unique=True), given("checksum", sa.BigInteger),
-        given("day", DAY, index=True), given("batch", sa.Integer),
-        sa.Column("label_batch", sa.Integer), sa.Column("features", sa.Text),
-        sa.Column("predictions", sa.Text), sa.Column("label", sa.Text),
-    )  # fmt: skip
-    whole = rows.c.features.is_not(None)
-    sa.Index(
-        f"live_{name}_whole", rows.c.label_batch, rows.c.number,
-        sqlite_where=whole, postgresql_where=whole,
-    )  # fmt: skip
-    return Tables(
-        metadata=metadata,
-        batches=counted(
-            "batches", given("name"), given("digest", DIGEST, unique=True), given("at", MOMENT),
+    columns = {
+        "batches": (
+            number(), given("name"), given("digest", DIGEST, unique=True), given("at", MOMENT),
             given("counts"), sa.Column("watermark", sa.Text),
         ),
-        rows=rows,
-        quarantine=counted(
-            "rejected", given("batch", sa.Integer, index=True), given("id"), given("reason"),
+        "rows": (
+            number(), given("id", unique=True), given("checksum", sa.BigInteger),
+            given("day", DAY, index=True), given("batch", sa.Integer),
+            sa.Column("label_batch", sa.Integer), sa.Column("features", sa.Text),
+            sa.Column("predictions", sa.Text), sa.Column("label", sa.Text),
+        ),
+        "quarantine": (
+            number(), given("batch", sa.Integer, index=True), given("id"), given("reason"),
             given("row"),
         ),
-        candidates=table(
-            "candidate", key("number", sa.Integer), given("role", sa.String(16)), given("name"),
+        "candidates": (
+            key("number", sa.Integer), given("role", sa.String(16)), given("name"),
             sa.Column("model", DIGEST), given("learned", sa.Integer), given("created", MOMENT),
             given("why"),
         ),
-        models=table("models", key("digest", DIGEST), given("content", sa.LargeBinary)),
-        days=table(
-            "days", key("day", DAY), key("candidate", sa.Integer), given("rows", sa.Integer),
+        "models": (key("digest", DIGEST), given("content", sa.LargeBinary)),
+        "days": (
+            key("day", DAY), key("candidate", sa.Integer), given("rows", sa.Integer),
             given("sums"),
         ),
-        history=counted(
-            "history", given("at", MOMENT), given("kind", sa.String(32)), given("subject"),
+        "history": (
+            number(), given("at", MOMENT), given("kind", sa.String(32)), given("subject"),
             given("what"),
         ),
-        outbox=counted("outbox", given("address"), given("body")),
-        lifecycle=table("lifecycle", key("name", sa.String(64)), given("value")),
-        updates=counted(
-            "updates", given("began", MOMENT), sa.Column("ended", MOMENT), given("summary"),
+        "outbox": (number(), given("address"), given("body")),
+        "lifecycle": (key("name", sa.String(64)), given("value")),
+        "updates": (
+            number(), given("began", MOMENT), sa.Column("ended", MOMENT), given("summary"),
             given("outcome", sa.String(16)),
         ),
-        served=counted(
-            "served", given("id", index=True), given("at", MOMENT), given("snapshot"),
+        "served": (
+            number(), given("id", index=True), given("at", MOMENT), given("snapshot"),
             sa.Column("level", sa.Float), given("prediction"),
         ),
-        posted=counted("posted", given("id"), given("at", MOMENT), given("label")),
+        "posted": (number(), given("id"), given("at", MOMENT), given("label")),
+    }  # fmt: skip
+    for kind, parts in columns.items():
+        # With the longest name a table has the 63 characters that PostgreSQL allows.
+        table = sa.Table(f"live_{name}_{_NAMED.get(kind, kind)}", metadata, *parts,
+                         sqlite_autoincrement="number" in {each.name for each in parts}
+                         and kind != "candidates")  # fmt: skip
+        setattr(found, kind, table)
+    whole = found.rows.c.features.is_not(None)
+    sa.Index(
+        f"live_{name}_whole", found.rows.c.label_batch, found.rows.c.number,
+        sqlite_where=whole, postgresql_where=whole,
     )  # fmt: skip
+    return found
 
 
 def schema_of(name: str, tables: Tables, patience: float) -> StoreSchema:
     """Return the schema of the live model called `name`."""
     return StoreSchema(
         f"live {name}",
-        tables.metadata,
+        tables.rows.metadata,
         "state",
         "fix that and update again; what was not finished is done again",
         version=VERSION,

@@ -92,14 +92,6 @@ def test_every_command_takes_a_file_or_a_name(call, world, monkeypatch):
     assert (code, "'sole'" in err, len(err.strip().splitlines())) == (64, True, 1)
 
 
-@pytest.mark.slow
-def test_what_is_wrong_is_reported_and_the_exit_code_says_so(call, world):
-    world.deliver(1, world.day(1).drop(columns="a"))
-    code, out, _ = call("live", "update", "sales.yaml", "--local", "--at", at(1))
-    assert code == 1
-    assert "leaseboard live status sales.yaml" in out
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -159,18 +151,6 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
     assert "in place of 4: by hand" in page.read_text()
     version = client.get_model_version_by_alias("sales", "champion")
     assert version.tags["leaseboard.candidate"] != "4"
-
-
-def test_a_model_that_cannot_predict_the_target_is_one_line_at_init(call, tmp_path, world):
-    (tmp_path / "contract.yaml").unlink()
-    file = tmp_path / "sales.yaml"
-    file.write_text(file.read_text().replace("{algorithm: online-automl, settings: {b: 3}}",
-                                             "{algorithm: abc}"))  # fmt: skip
-    code, _, err = call("live", "init", "sales.yaml")
-    assert code == 64
-    assert "abc selects by the accuracy among classes" in err
-    assert len(err.strip().splitlines()) == 1
-    assert (tmp_path / "contract.yaml").is_file(), "where the target may be made a category"
 
 
 @pytest.mark.slow

@@ -66,17 +66,6 @@ def test_a_service_that_ignores_sigterm_is_killed(port, monkeypatch):
     assert not service.answers(port)
 
 
-def test_the_leftovers_of_a_service_that_ended_by_itself_are_ended(port):
-    made, family = serve(LEADER, port)
-    os.kill(made.pid, signal.SIGKILL)
-    assert made.wait() == -signal.SIGKILL
-    assert service.answers(port)
-    made.stop()
-
-    _, alive = psutil.wait_procs(family, timeout=240)
-    assert not alive
-
-
 ELSEWHERE = "http://127.0.0.1:9"
 """A store that the command need not make, for which it would need the real MLflow."""
 

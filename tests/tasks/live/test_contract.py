@@ -1,4 +1,3 @@
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -44,17 +43,6 @@ def test_what_is_written_is_read_again(tmp_path_factory, columns, rows):
     assert load_yaml(path, Contract) == contract
 
 
-def test_a_rule_is_one_line():
-    rule = ColumnRule(kind="number", low=-5, high=20.5)
-    times = BatchRules(time="day", fresh=timedelta(hours=36), most=9)
-    contract = Contract(columns={"day": ColumnRule(kind="date"), "price": rule}, rows=times)
-
-    text = contract.to_yaml()
-
-    assert "  price: {kind: number, low: -5.0, high: 20.5}\n" in text
-    assert "rows: {time: day, fresh: 36h, most: 9}\n" in text
-
-
 @pytest.fixture
 def read(tmp_path):
     """Return a function that reads a text as contract.yaml."""
@@ -84,26 +72,6 @@ def test_a_contract_that_contradicts_itself_is_one_line(read, price, reported):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("rows", "reported"),
-    [
-        ("{time: dya}", "unknown column 'dya': did you mean 'day'?"),
-        ("{time: order, fresh: 2d}", "column 'order' is of kind text"),
-        ("{fresh: 2d}", "name the column time"),
-    ],
-)
-def test_rules_of_batches_contradict_nothing(read, rows, reported):
-    columns = "columns: {day: {kind: date}, order: {kind: text}, revenue: {kind: number}}"
-
-    with pytest.raises(UsageError, match=reported):
-        read(f"{columns}\nrows: {rows}\n")
-
-
-def test_a_contract_knows_the_columns_that_the_live_model_names(read):
-    with pytest.raises(UsageError, match="target: unknown column 'revenue': did you mean 'reven"):
-        read("columns: {day: {kind: date}, order: {kind: text}, revenues: {kind: number}}")
-
-
 @pytest.mark.parametrize("kind", ["number, low: 0", "integer, size: [1, 9]", "text"])
 def test_an_id_is_a_text_for_any_kind(read, kind):
     order = f"order: {{kind: {kind}}}"
@@ -111,22 +79,6 @@ def test_an_id_is_a_text_for_any_kind(read, kind):
 
     assert found.columns["order"] == ColumnRule(kind="text")
     assert found.texts == ("order",)
-
-
-def test_an_id_is_never_missing(read):
-    columns = "{day: {kind: date}, order: {kind: text, missing: 0.1}, revenue: {kind: number}}"
-
-    with pytest.raises(UsageError, match=r"columns\.order\.missing: it identifies rows"):
-        read(f"columns: {columns}")
-
-
-def test_labels_that_come_alone_keep_the_rules_of_their_columns(read):
-    columns = "{day: {kind: date}, order: {kind: text}, revenue: {kind: number, missing: 1}}"
-    contract = read(f"columns: {columns}\nrows: {{least: 9}}")
-
-    assert contract.of_labels(DATA) == Contract(
-        columns={name: contract.columns[name] for name in ("order", "revenue")}
-    )
 
 
 def test_the_page_shows_a_contract(read):

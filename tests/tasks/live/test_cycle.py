@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows import live_update as flow
-from leaseboard.tasks.live import monitoring
 from leaseboard.tasks.live.first_files import write_contract
 from tests.repeated import REPEATED, assert_flat
-from tests.tasks.live.world import BEGIN, KEEP, World, models, opened
+from tests.tasks.live.world import BEGIN, KEEP, World, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -48,23 +45,6 @@ def test_flags_are_predicted_as_the_classes_that_they_are(world):
     assert set(json.loads(world.state.labelled_rows(1)[0].predictions)["1"]) == {"True", "False"}
 
 
-def test_the_same_world_twice_learns_the_same(make_world):
-    first, second = make_world("first"), make_world("second")
-    for each in (first, second):
-        each.live(0, 6)
-    assert models(first) == models(second)
-    assert first.state.days() == second.state.days()
-
-
-def test_many_batches_at_once_are_as_one_after_the_other(make_world):
-    daily, late = make_world("daily"), make_world("late")
-    daily.live(0, 4)
-    for number in range(1, 5):
-        late.deliver(number, late.day(number))
-    late.update(4)
-    assert models(late)[1] == models(daily)[1]
-
-
 def test_labels_that_come_later_meet_their_predictions(make_world):
     world = make_world("late")
     world.live(0, 2)
@@ -78,17 +58,6 @@ def test_labels_that_come_later_meet_their_predictions(make_world):
     assert world.state.waiting() == {}
     assert world.state.candidates()[0].learned == 60 + 60
     assert {each["day"] for each in world.state.days()} >= {"2026-01-04"}
-
-
-def test_labels_that_do_not_come_are_reported_once(world):
-    world.live(0, 1)
-    world.deliver(2, world.day(2).assign(revenue=None))
-    world.update(2)
-    for number in (3, 4, 5):
-        world.deliver(number, world.day(number))
-        world.update(number)
-    reported = [each for each in opened(world) if "wait for their 'revenue'" in each]
-    assert len(reported) == 1
 
 
 class RankWorld(World):
@@ -133,14 +102,6 @@ def test_what_is_made_on_a_window_begins_with_two_classes_and_is_made_again(tmp_
     assert error[1] < error[2]
 
 
-def test_abc_of_numbers_is_one_line_at_each_update(make_world):
-    world = make_world("numbers")
-    file = world.home / "sales.yaml"
-    file.write_text(ABC)
-    with pytest.raises(UsageError, match="'revenue' holds numbers, and abc selects"):
-        world.update(0)
-
-
 def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypatch):
     from leaseboard.flows import live_flow as announcing
 
@@ -159,14 +120,3 @@ def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypat
 @REPEATED
 def test_updates_leave_no_file_open_and_no_memory(world, times):
     assert_flat(lambda number: world.live(number, number), times)
-
-
-@pytest.mark.parametrize(("count", "more"), [(1, ""), (2, ", and 1 more"), (4, ", and 3 more")])
-def test_one_incident_counts_all_that_is_unlike_the_days_before(count, more):
-    raised = []
-    update = SimpleNamespace(incident=lambda *given: raised.append(given))
-    alarms = [SimpleNamespace(what=f"column {number} moved") for number in range(count)]
-    for made in (False, True):
-        work = SimpleNamespace(made_champion=made)
-        monitoring._raise_alarm(update, work, "drift", "Monday", alarms)
-    assert raised == [("alarm", "drift", f"Monday: column 0 moved{more}")]

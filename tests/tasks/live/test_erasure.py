@@ -7,13 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.erasure import erase
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.page import status
 from leaseboard.tasks.live.page.candidates import incidents
 from leaseboard.tasks.live.record import ModelRecord
-from leaseboard.tasks.live.settings import read_settings
 from tests.tasks.live.world import BEGIN, KEEP
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -116,28 +114,6 @@ def test_old_rows_are_deleted_by_retention_and_the_rest_goes_on(make_world, when
     world.deliver(9, world.day(0, 60), "again")
     found = world.update(9)
     assert found.counts.get("new", 0) == 0, "a deleted day that arrives again is not learned again"
-
-
-def test_old_rows_are_deleted_also_when_nothing_new_comes(make_world):
-    world = make_world("one", keep=KEEP + "retention: 10d\n")
-    world.live(0, 0)
-    assert world.state.counts()["rows"] == 60
-    world.update(40)
-    assert world.state.counts()["rows"] == 0
-    assert world.state.candidates()[0].learned == 60
-
-
-def test_what_cannot_be_deleted_is_one_line(world):
-    world.live(0, 0)
-    path = world.home / "sales.yaml"
-    path.write_text(KEEP + "retention: 12h\n")
-    with pytest.raises(
-        UsageError, match="retention 12h is below 1d: a day, and as long as labels"
-    ):
-        read_settings(path)
-    path.write_text(KEEP.replace("id: order, ", ""))
-    with pytest.raises(UsageError, match=r"the live model 'sales' has no id: set data.id, or"):
-        erase(live_of(world), ["a"], "why", NOW)
 
 
 def test_an_id_that_never_came_is_not_learned_later(world):

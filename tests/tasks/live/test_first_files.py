@@ -1,4 +1,4 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
@@ -48,34 +48,6 @@ def test_each_column_gets_the_rule_of_its_kind(frame):
     assert (found["revenue"].missing, found["revenue"].required) == (1, False)
 
 
-def test_a_batch_may_have_a_third_or_thrice_the_rows(frame):
-    rows = infer(frame, time="day", target="revenue", batches=[90, 100]).rows
-
-    assert (rows.time, rows.least, rows.most, rows.fresh) == ("day", 30, 300, None)
-
-
-def test_rows_may_be_twice_as_old_as_the_first_ones(frame):
-    assert infer(frame, time="day", target="revenue", now=NOW).rows.fresh == timedelta(days=2)
-
-
-def test_a_file_may_come_a_day_after_the_one_before():
-    """However fresh the first one is: the next comes tomorrow."""
-    frame = pd.DataFrame({"day": pd.date_range("2026-01-31", periods=48, freq="30min"), "y": 1.0})
-    now = datetime(2026, 2, 1, tzinfo=UTC)
-
-    assert infer(frame, time="day", target="y", now=now).rows.fresh == timedelta(days=1)
-
-
-def test_few_rows_say_nothing_of_fractions(frame):
-    assert infer(frame[:100], target="revenue").columns["pieces"].kind == "number"
-
-
-def test_more_is_missing_at_times(frame):
-    frame.loc[: N // 4 - 1, "price"] = np.nan
-
-    assert infer(frame, target="revenue").columns["price"].missing == 0.55
-
-
 @pytest.mark.parametrize("factor", [2, 10])
 def test_what_only_grows_may_grow_on_and_a_changed_unit_is_outside(factor):
     counts = pd.DataFrame({"count": np.arange(500.0), "y": 1.0})
@@ -96,8 +68,3 @@ def test_honest_rows_of_drifting_data_are_kept(mirror, name):
     for start in range(0, len(later), 480):
         found = check(contract, frame.iloc[later[start : start + 480]], now=NOW)
         assert (found.quarantined, found.breaks) == ((), ())
-
-
-def test_ids_beyond_the_exact_reals_are_texts():
-    frame = pd.DataFrame({"order": [2**53 + 1, 2**53 + 2], "y": [1.0, 2.0]})
-    assert infer(frame, id="order", target="y").columns["order"].kind == "text"

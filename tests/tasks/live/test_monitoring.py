@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pandas as pd
 import pytest
 
 from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.lifecycle import DoubtfulDay
 from leaseboard.tasks.live.training import rows_to_learn
-from leaseboard.tasks.live.update import open_update
 from leaseboard.tasks.live.work import Work
 from tests.tasks.live.world import KEEP, World, models, opened
 
@@ -46,36 +43,9 @@ def test_wrong_labels_of_a_day_are_reported_and_not_learned(lived):
     assert [each.kind for each in lived.state.history()].count("left out") == 1
 
 
-def test_flags_are_monitored_by_their_shares(make_world):
-    world = make_world("flags")
-    for number in range(4):
-        frame = world.day(number)
-        flags = (frame["a"] > 0).astype(object)
-        flags[0] = None
-        world.deliver(number, frame.assign(flag=flags))
-        if not number:
-            path = world.home / "contract.yaml"
-            rule = "columns:\n  flag: {kind: flag, missing: 0.5}\n"
-            path.write_text(path.read_text().replace("columns:\n", rule))
-        world.update(number)
-    seen = world.lifecycle.monitored.inputs.values
-    assert [name for name in seen if name.startswith("flag: ")] == [
-        "flag: missing", "flag: commonest", "flag: other",
-    ]  # fmt: skip
-
-
 def in_two(frame):
     """Return a day's rows in two batches."""
     return frame.iloc[::2], frame.iloc[1::2]
-
-
-def test_an_incident_names_the_file_that_was_given(world):
-    for file, reported in ((world.home / "my sales.yml", f"'{world.home}/my sales.yml'"),
-                       (None, "sales.yaml")):  # fmt: skip
-        with world.state.update_lock():
-            update = open_update(world.settings, world.state, datetime.now(UTC), file=file)
-        update.incident("alarm", "labels", "odd")
-        assert update.found[-1].command == f"leaseboard live status {reported}"
 
 
 @pytest.mark.slow
@@ -94,18 +64,6 @@ def test_a_day_in_many_batches_is_one_point_of_the_monitor(make_world):
     assert seen.outcomes.rows[-10:] == [20] * 10
     for name in ("a: middle", "shop: commonest"):
         assert seen.inputs.values[name] == pytest.approx(alike.inputs.values[name], nan_ok=True)
-
-
-def test_wrong_labels_of_a_day_in_two_batches_are_not_learned_either(lived):
-    learned = models(lived)[1][1]
-    wrong = lived.day(21)
-    wrong["revenue"] = 1.5 * wrong["revenue"] - 90
-    for part, rows in zip("ab", in_two(wrong), strict=True):
-        lived.deliver(21, rows, part)
-    lived.update(21)
-    assert models(lived)[1][1] == learned, "a day that goes on confirms nothing"
-    lived.live(22, 22)
-    assert models(lived)[1][1] == learned + 20, "the next day's alone"
 
 
 def test_a_challenger_does_not_learn_what_was_left_out(lived):

@@ -22,17 +22,6 @@ def edit(contract, column, line):
     contract.write_text("\n".join(line if x.startswith(f"  {column}:") else x for x in lines))
 
 
-def test_a_column_that_is_not_required_may_be_left_out(make_world):
-    world = make_world("optional")
-    edit(world.settings.contract, "shop", "  shop: {kind: category, missing: 1, required: false}")
-    world.live(0, 1)
-    whole = world.day(2)
-    world.deliver(2, whole.drop(columns="shop"))
-    assert world.update(2).counts["new"] == 20
-    world.deliver(3, whole.assign(shop=None), "-again")
-    assert world.update(3).counts["repeated"] == 20, "a missing column counts as an empty one"
-
-
 def test_a_batch_that_breaks_the_contract_touches_nothing_and_is_reported_until_fixed(world):
     world.live(0, 2)
     before = models(world)
@@ -68,28 +57,6 @@ def test_a_day_that_comes_twice_is_learned_once_and_reported(world):
     assert any("had come before" in each for each in opened(world))
 
 
-def test_a_file_to_which_each_day_is_added_opens_no_incident(world):
-    world.live(0, 0)
-    for number in (1, 2):
-        world.deliver(0, pd.concat([world.day(0, 60), *map(world.day, range(1, number + 1))]))
-        assert world.update(number).counts["new"] == 20
-    assert opened(world) == []
-
-
-def test_an_export_of_all_days_is_learned_once_however_far_back_it_goes(make_world):
-    world = make_world("export", keep=KEEP.replace("every: 5d, window: 200", "window: 30"), rows=3)
-    days = [world.day(number) for number in range(110)]
-    for number in (109, 110):
-        world.deliver(0, pd.concat([*days, world.day(110)][: number + 1]))
-        counts = world.update(number).counts
-    assert (counts["new"], counts["repeated"]) == (3, 330)
-    assert opened(world) == []
-    assert (world.state.forgotten() or [""])[0] == "2026-01-01"
-    world.deliver(0, world.day(5).assign(order=["x", "y", "z"]), "-late")
-    assert world.update(110).counts["repeated"] == 3
-    assert ["may have been learned" in each for each in opened(world)] == [True]
-
-
 def test_a_row_of_the_far_future_forgets_no_other_and_is_not_the_newest(make_world):
     world = make_world("far", keep=KEEP.replace("every: 5d, window: 200", "window: 10"))
     world.live(0, 0)
@@ -103,28 +70,6 @@ def test_a_row_of_the_far_future_forgets_no_other_and_is_not_the_newest(make_wor
     assert world.state.forgotten() is None
 
 
-def test_without_days_of_their_own_rows_are_known_for_ever(make_world):
-    keep = KEEP.replace("time: when, ", "").replace("every: 5d, window: 200", "window: 10")
-    world = make_world("timeless", keep=keep)
-    world.update(0)
-    world.deliver(1, world.day(1))
-    world.update(200)
-    world.deliver(2, pd.concat([world.day(0, 60), world.day(2)]))
-    assert world.update(201).counts["repeated"] == 60
-
-
-def test_a_gap_in_a_column_of_integers_changes_no_other_row(world):
-    text = (world.home / "contract.yaml").read_text()
-    (world.home / "contract.yaml").write_text(
-        text.replace("columns:\n", "columns:\n  n: {kind: integer, missing: 0.5}\n")
-    )
-    for number, n in enumerate(([7] * 60, [7] * 60 + [None] * 20)):
-        frame = pd.concat([world.day(0, 60), world.day(1)])[: len(n)]
-        world.deliver(0, frame.assign(n=pd.array(n, dtype="Int64")))
-        counts = world.update(number).counts
-    assert counts == {"new": 20, "labels": 20, "repeated": 60, "quarantined": 0}
-
-
 MARK = "Anna Example 1957"
 
 
@@ -136,27 +81,6 @@ def no_mark(world):
     sent = str([state.history(), state.outbox(), memory, reasons])
     assert "opened" in sent
     return MARK not in sent
-
-
-HARMS = {
-    "cut off": lambda text: text + f"9-1,{MARK}",
-    "a value more": lambda text: text + f"9-1,2026-01-03,1,x,5,{MARK}\n",
-    "a value less": lambda text: text + f"9-1,{MARK}\n",
-    "no header": lambda text: text.partition("\n")[2].replace("3-0,", f"{MARK},", 1),
-    "no UTF-8": lambda text: text + f"9-1,2026-01-03,1,{MARK} \udcff,5\n",
-    "a quote without an end": lambda text: text + f'9-1,2026-01-03,1,"{MARK},5\n',
-    "flags": lambda text: text.replace("order,", "x,order,").replace("\n3-", f"\n{MARK},3-"),
-    "a zero": lambda text: text + f"9-1,2026-01-03,1,{MARK}\0,5\n",
-}
-
-
-def test_broken_files_are_not_quoted(world):
-    world.live(0, 0)
-    for harm, change in HARMS.items():
-        path = world.deliver(3, world.day(3), f"-{harm}")
-        path.write_text(change(path.read_text()), encoding="utf-8", errors="surrogateescape")
-    world.update(3)
-    assert no_mark(world)
 
 
 def test_values_that_break_the_contract_are_not_quoted(world):
@@ -323,11 +247,3 @@ def test_ids_that_begin_again_are_reported_how_to_be_fixed_and_close_with_the_ne
     world.deliver(2, again.assign(order="2026-02-" + again["order"].astype(str)), name="fixed")
     assert world.update(2).open_incidents == 0
     assert world.state.lifecycle()["over"] == []
-
-
-def test_a_column_that_the_contract_names_no_more_is_missing_from_then_on(make_world):
-    world = make_world("fewer")
-    world.live(0, 1)
-    edit(world.settings.contract, "shop", "")
-    world.deliver(2, world.day(2))
-    assert world.update(2).counts["new"] == 20

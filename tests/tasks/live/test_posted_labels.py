@@ -6,7 +6,6 @@ import pytest
 
 from leaseboard.tasks.live.rows import UNKNOWN
 from leaseboard.tasks.live.update import Update
-from tests.tasks.live.world import KEEP
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -15,19 +14,6 @@ def post(world, rows, at="2026-01-04T00:00:00+00:00"):
     world.state.post([
         {"id": row.order, "at": at, "label": str(row.revenue)} for row in rows.itertuples()
     ])  # fmt: skip
-
-
-def test_labels_may_be_posted_again_and_again(make_world, state_place):
-    world = make_world("posted", keep=f"{KEEP}state: {state_place}\n")
-    world.live(0, 2)
-    for number in (3, 4):
-        frame = world.day(number)
-        world.deliver(number, frame.assign(revenue=None))
-        world.update(number)
-        post(world, frame)
-        assert world.update(number).counts["labels"] == 20
-        assert world.state.posted() == []
-    assert world.state.candidates()[0].learned == 60 + 80
 
 
 def test_a_label_that_is_posted_before_its_row_waits_for_it(world):

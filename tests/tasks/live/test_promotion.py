@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.promotion import begun_by_hand, promote_by_hand, roll_back
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, ROLLED_BACK
 from leaseboard.tasks.live.work import Work
-from leaseboard.tasks.store.live_tables import Changes, in_role
+from leaseboard.tasks.store.live_tables import Changes
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -47,10 +46,6 @@ class TestRoles:
         compare(update, champion=1.0, challenger=4.0)
         assert update.shadow.in_role("challenger") is None
         assert update.shadow.in_role("champion").number == 1
-
-    def test_alike_is_undecided(self, update):
-        compare(update, champion=2.0, challenger=2.0)
-        assert update.shadow.in_role("challenger") is not None
 
 
 def compare(update, **losses):
@@ -113,26 +108,6 @@ def test_evidence_that_is_against_it_or_not_enough_does_not_but_anyway_does(chal
     assert "by hand in spite of the evidence" in challenged.live.state.history()[-1].what
 
 
-def test_without_a_row_that_both_predict_there_is_not_an_evidence(challenged):
-    done, words = promote_by_hand(challenged.live, AT)
-    assert (done, words) == (False, "no label of a row that both have predicted has come")
-
-
-def test_the_one_before_the_champion_retires(challenged):
-    promote_by_hand(challenged.live, AT, anyway=True)
-    challenged.update(bear=True)
-    promote_by_hand(challenged.live, AT, anyway=True)
-    assert roles(challenged) == {1: RETIRED, 4: PREVIOUS, 5: CHAMPION}
-    assert in_role(challenged.live.state.candidates(), RETIRED).model is None
-    challenged.update()
-
-
-def test_without_a_challenger_it_is_one_line(shop):
-    shop.update()
-    with pytest.raises(UsageError, match="'sales' has no challenger: an update makes one"):
-        promote_by_hand(shop.live, AT)
-
-
 def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monkeypatch):
     from leaseboard.flows import live_flow
     from leaseboard.flows.live_update import announce_news
@@ -173,22 +148,3 @@ def test_a_change_by_hand_is_finished_before_another_one_of_its_kind(challenged)
     assert begun_by_hand(state, ROLLED_BACK) == ""
     roll_back(challenged.live, AT)
     assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
-
-
-def test_a_change_by_hand_is_over_once_another_was_made(challenged):
-    state = challenged.live.state
-    promote_by_hand(challenged.live, AT, anyway=True)
-    before = state.lifecycle()["by_hand"]
-    roll_back(challenged.live, AT)
-    state.commit(Changes(AT, lifecycle={"by_hand": before}))  # as an update that began before
-    assert begun_by_hand(state, CHAMPION) == ""
-
-
-def test_an_event_for_a_server_that_is_gone_costs_one_line(monkeypatch, capsys):
-    from leaseboard.flows.prefect_events import MODEL, PROMOTED, emit
-
-    monkeypatch.setenv("PREFECT_API_URL", "http://me:secret@127.0.0.1:1/api")
-    emit(PROMOTED, MODEL, "sales", {})
-    assert capsys.readouterr().err.splitlines() == [
-        "leaseboard: Prefect does not answer: no event leaseboard.model.promoted of sales"
-    ]

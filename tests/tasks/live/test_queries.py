@@ -3,7 +3,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.rows import identify
 from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.live.sources import pending
@@ -65,14 +64,6 @@ def test_each_row_comes_once_in_pieces(shop):
     assert shop.numbers() == []
 
 
-def test_rows_that_share_a_value_stay_together(shop):
-    shop.sell(1, 2, 2, 2, 2, 2, 2, 2, 3)
-
-    assert shop.numbers() == [[1], [2] * 7 + [3]]
-    shop.sell(3)
-    assert shop.numbers() == [[3, 3]]
-
-
 def test_a_row_that_is_written_late_is_not_lost(shop):
     shop.sell(*range(1, 6), 7, 8)
     shop.update()
@@ -80,16 +71,6 @@ def test_a_row_that_is_written_late_is_not_lost(shop):
 
     assert [6 in batch for batch in shop.numbers()] == [True]
     assert shop.numbers() == []
-
-
-def test_an_update_that_was_killed_is_resumed(shop):
-    shop.sell(*range(1, 13))
-    first = next(iter(pending(shop.data, shop.taken)))
-    again = next(iter(pending(shop.data, shop.taken)))  # the first was never taken in
-    shop.taken.take(again)
-
-    assert first.digest == again.digest
-    assert shop.numbers() == [[5, 6, 7, 8], [9, 10, 11, 12]]
 
 
 def test_a_rejected_piece_comes_again_before_those_after_it(shop):
@@ -154,22 +135,6 @@ def test_a_watermark_is_any_column_that_grows(address, taken, number, values):
     assert list(map(len, shop.numbers())) == [1]
     assert shop.numbers() == []
     shop.engine.dispose()
-
-
-def test_a_watermark_that_the_query_does_not_give_is_reported(shop):
-    shop.data = shop.data.model_copy(update={"watermark": "nummer"})
-
-    with pytest.raises(UsageError, match="unknown column 'nummer': did you mean 'number'"):
-        shop.update()
-
-
-def test_a_query_that_fails_is_one_line(shop):
-    shop.write("drop table sales")
-
-    (batch,) = shop.update()
-
-    assert "sales" in batch.fault
-    assert "\n" not in batch.fault
 
 
 def test_a_missing_database_is_reported_and_not_created(tmp_path, taken):

@@ -33,27 +33,6 @@ def test_a_promotion_moves_both():
     ]
 
 
-def test_a_roll_back_ends_a_reign():
-    found = story(
-        (1, "created", "1", "the first"),
-        (5, "created", "4", "drift"),
-        (9, "previous", "1", "worse"),
-        (9, "champion", "4", "better"),
-        (12, "rolled back", "4", "worse after all"),
-        (12, "champion", "1", "again"),
-    )
-    assert [(each.candidate, each.role, each.stop) for each in found[2:]] == [
-        (1, "previous", "2026-01-12"),
-        (4, "champion", "2026-01-12"),
-        (1, "champion", "2026-02-01"),
-    ]
-
-
-def test_who_was_retired_is_nothing_more():
-    found = story((1, "created", "1", "a"), (2, "created", "2", "b"), (3, "retired", "2", "c"))
-    assert found[1] == Tenure(2, "challenger", "2026-01-02", "2026-01-03")
-
-
 def test_who_was_champion_when_a_day_began_was_served(tmp_path):
     sums, at = {"loss": 1.0, "absolute": 1.0, "square": 1.0}, "2026-01-02T03:00:00+00:00"
     days = {(f"2026-01-0{n}", who): (1, sums) for n in range(1, 6) for who in (1, 2)}

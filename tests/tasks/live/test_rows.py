@@ -6,13 +6,11 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.live.contract import ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import check, row_check
 from leaseboard.tasks.live.rows import (
@@ -32,7 +30,6 @@ from tests.tasks.live.test_contract_check import NOW as CHECKED_AT
 from tests.tasks.live.test_contract_check import RULES, VALUES
 
 DATA = DataSettings(source="folder:*.csv", target="y")
-BY_ID = DATA.model_copy(update={"id": "order"})
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 COLUMNS = {
     "a": ColumnRule(kind="number", missing=1),
@@ -79,18 +76,6 @@ def test_a_row_is_the_same_however_it_is_written():
     assert identify(typed(first), DATA).tolist() == identify(typed(later), DATA).tolist()
 
 
-@pytest.mark.parametrize("change", [{"a": 9.0}, {"b": "w"}, {"day": pd.NaT}, {"a": np.nan}])
-def test_any_other_value_is_another_row(change):
-    rows = frame([(1.0, "u")])
-
-    assert identify(rows.assign(**change), DATA)[0] != identify(rows, DATA)[0]
-
-
-def test_a_row_without_its_id_is_reported():
-    with pytest.raises(DataError, match="row 2 has no order"):
-        identify(pd.DataFrame({"order": ["a", None]}), BY_ID)
-
-
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -100,23 +85,6 @@ def test_every_value_comes_back(rows):
     values = values_in(frame)
     assert json.loads(to_json(values)) == values
     assert values_in(frame_of(values)) == values
-
-
-def test_missing_values_dates_and_flags():
-    frame = pd.DataFrame({
-        "day": pd.to_datetime(["2026-01-02 03:04:05", None]),
-        "flag": pd.array([True, None], dtype="boolean"),
-        "text": ["x", None],
-        "number": [np.nan, 0.1],
-    })  # fmt: skip
-    values = values_in(frame)
-    assert values == [
-        {"day": "2026-01-02T03:04:05", "flag": True, "text": "x", "number": None},
-        {"day": None, "flag": None, "text": None, "number": 0.1},
-    ]
-    back = frame_of(values, dates=["day"])
-    assert str(back["day"].dtype).startswith("datetime64")
-    assert values_in(back) == values
 
 
 BY_ORDER = DataSettings(source="folder:in/*.csv", id="order", time="day", target="y")
@@ -135,18 +103,6 @@ def taken(table: pd.DataFrame, known: dict[str, StoredRow] | None = None):
 def kept(found) -> dict[str, StoredRow]:
     """Return rows in the form in which the state gives them back."""
     return {row.id: replace(row, number=i) for i, row in enumerate(found.new, 1)}
-
-
-def test_new_rows_with_and_without_labels():
-    found = taken(
-        table_of(order=[1, 2], day=["2026-01-01", None], a=[0.5, 1.5], y=[3.0, float("nan")])
-    )
-    first, second = found.new
-    assert (first.id, first.day, first.label) == ("1", "2026-01-01", "3.0")
-    assert first.is_labelled
-    assert first.features == '{"a":0.5,"day":"2026-01-01"}'
-    assert (second.day, second.label) == ("2026-01-09", None)
-    assert found.counts() == {"new": 2, "labels": 1, "repeated": 0, "quarantined": 0}
 
 
 def test_a_label_comes_with_the_row_again_or_alone():
@@ -194,14 +150,6 @@ def test_rows_of_days_that_are_forgotten_may_have_been_learned():
     assert (taken.repeated, taken.old) == (1, 1)
 
 
-def test_the_same_id_twice_in_one_batch():
-    found = taken(table_of(order=[1, 1, 2, 2], a=[0.5, 0.5, 1.0, 2.0], y=[None, 4.0, 1.0, 1.0]))
-    assert [(row.id, row.label) for row in found.new] == [("1", "4.0"), ("2", "1.0")]
-    assert [(each[0], each[1]) for each in found.quarantined] == [
-        ("2", "its order is in the batch twice, with other values")
-    ]
-
-
 @given(st.sampled_from([*RULES]), VALUES)
 def test_what_keeps_the_contract_is_read_alike(name, value):
     contract = Contract(columns={name: RULES[name]})
@@ -210,17 +158,3 @@ def test_what_keeps_the_contract_is_read_alike(name, value):
         return
     (taken,) = values_in(check(contract, frame, now=CHECKED_AT).rows)
     assert row_reader(features_of(contract, DATA, {}))({name: value}) == taken
-
-
-def test_what_a_row_does_not_have_is_missing():
-    features = features_of(Contract(columns=RULES), DATA, {})
-    read = row_reader(features)({"number": "3"})
-    assert read.pop("number") == 3.0
-    assert set(read.values()) == {None}
-
-
-@pytest.mark.parametrize("use", ["target", "id"])
-def test_target_and_identity_are_not_features(use):
-    data = DATA.model_copy(update={use: "text"})
-    names = [each.name for each in features_of(Contract(columns=RULES), data, {})]
-    assert names == [name for name in RULES if name != "text"]

@@ -44,23 +44,6 @@ def test_paths_are_from_the_folder_of_the_file(read, tmp_path, monkeypatch):
     assert keep.data.label_delay == keep.retrain.every == timedelta(days=7)
 
 
-def test_addresses_stay_unchanged(read):
-    data = f'data: {{source: "sql:postgresql://me:$PW@host/db", {QUERY}, target: y}}'
-
-    keep = read(f"name: a\n{data}\ncontract: c.yaml\nstate: $STATE\n")
-
-    assert keep.data.place == "postgresql://me:$PW@host/db"
-    assert keep.state == "$STATE"
-
-
-def test_a_sqlite_file_is_next_to_the_file_too(read, tmp_path):
-    data = f'data: {{source: "sql:sqlite:///shop.db", {QUERY}, target: y}}'
-
-    keep = read(f"name: a\n{data}\ncontract: c.yaml\n")
-
-    assert keep.data.place == f"sqlite:///{tmp_path}/shop.db"
-
-
 @pytest.mark.parametrize(
     ("old", "new", "line", "reported"),
     [
@@ -98,9 +81,3 @@ def test_what_is_written_is_read_again(seconds):
     length = timedelta(seconds=seconds)
 
     assert duration(in_words(length)) == length
-
-
-def test_anything_else_is_reported_what_a_duration_is():
-    for text in (7, "7", "7 d", "-7d", "7y", "1.5h", "", None, "d"):
-        with pytest.raises(ValueError, match="such as 7d, 12h or 30m"):
-            duration(text)

@@ -32,13 +32,6 @@ def test_it_predicts_the_same_when_it_was_saved_and_read(sold):
     assert again.predict_rows(rows) == snapshot.predict_rows(rows)
 
 
-def test_absent_fields_of_a_row_are_missing_values(sold):
-    _, snapshot = sold
-    incomplete = {"price": 1.0}
-    whole = {"price": 1.0, "day": None, "rain": None, "shop": None}
-    assert snapshot.predict_rows([incomplete]) == snapshot.predict_rows([whole])
-
-
 def test_a_value_of_another_kind_is_refused(sold):
     _, snapshot = sold
     for row in ({"price": "cheap"}, {"rain": "perhaps"}, {"day": "tomorrow"}):

@@ -97,29 +97,6 @@ def test_what_cannot_be_read_is_reported_and_the_others_go_on(inbox, update):
         assert "\n" not in batch.fault
 
 
-def test_a_file_without_permission_is_reported(inbox, update, forbidden):
-    path = inbox / "a.csv"
-    path.write_text("x,y\n1,2\n")
-    with forbidden(path):
-        batches = update()
-
-    assert "cannot be read: Permission denied" in batches[0].fault
-    assert names(update()) == ["a.csv"]
-
-
-def test_names_that_programs_hide_are_left_out(inbox, update):
-    for name in (".hidden.csv", "~$a.csv", "#a#.csv", "a.csv.part"):
-        (inbox / name).write_text("x,y\n1,2\n")
-
-    assert update() == []
-
-
-def test_a_column_of_texts_is_read_as_texts(inbox, update):
-    (inbox / "a.csv").write_text("x,y\n007,2\n")
-
-    assert update(texts=lambda: ["x", "absent"])[0].frame["x"].tolist() == ["007"]
-
-
 def test_a_folder_that_is_gone_is_reported(inbox, update):
     inbox.rmdir()
 
@@ -138,14 +115,6 @@ def test_parquet_files_too(tmp_path, taken):
 
     assert whole.frame["x"].tolist() == [1.5]
     assert "not a readable parquet file" in broken.fault
-
-
-def test_what_holds_no_lines_and_links_that_lead_nowhere_say_so(inbox, update):
-    (inbox / "a.csv").write_text("a,b\n1,2\n", encoding="utf-16")
-    (inbox / "b.csv").symlink_to(inbox / "nowhere.csv")
-    faults = {batch.name: batch.fault for batch in update()}
-    assert "UTF-8" in faults["a.csv"]
-    assert "a link that leads nowhere" in faults["b.csv"]
 
 
 def test_what_is_not_a_file_is_reported_and_the_others_are_taken_in(inbox, update):

@@ -10,13 +10,11 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.contract import read_contract
 from leaseboard.tasks.live.model import LiveModel
-from leaseboard.tasks.live.page import status
-from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.live.rows import features_of
 from leaseboard.tasks.live.snapshot import Snapshot
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.serve.champion import Follower
-from tests.tasks.live.world import BEGIN, World, models
+from tests.tasks.live.world import World, models
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -82,27 +80,6 @@ def test_a_model_is_the_same_as_if_the_kinds_had_been_known(grow, kinds):
     assert decided == [*FIRST]
 
 
-def test_a_few_mistakes_among_the_first_values_do_not_decide(grow):
-    world = grow("mistakes", "number", "number")
-    world.live(0, 1)
-    frame = world.day(2).astype({"late": object})
-    frame.loc[7, "late"] = "unknown"
-    world.deliver(2, frame)
-    assert world.update(2).counts["quarantined"] == 1
-    assert world.lifecycle.made_for.columns["late"] == "number"
-
-
-def test_all_values_that_can_be_read_decide(grow):
-    world = grow("beyond", "number", "number")
-    world.live(0, 1)
-    for number, quarantined in ((2, 10), (3, 0)):  # the file of 2 was read as numbers
-        frame = world.day(number)
-        frame.loc[::2, "late"] = 1e308
-        world.deliver(number, frame)
-        assert world.update(number).counts["quarantined"] == quarantined
-    assert world.lifecycle.made_for.columns["late"] == "text"
-
-
 def test_a_batch_that_is_rejected_decides_nothing(grow):
     world = grow("rejected", "number", "number")
     world.live(0, 1)
@@ -129,16 +106,6 @@ def test_an_owner_may_decide_until_values_come_and_then_narrow(grow):
         world.update(4)
     world.write_kinds(late="{kind: undecided, missing: 1}")
     world.update(4)
-
-
-def test_status_and_refusal_say_since_which_file_a_column_is_of_its_kind(grow):
-    world = grow("shown", "number", "text")
-    world.live(0, 2)
-    record = ModelRecord(world.settings, world.state, BEGIN)
-    assert "decided    column 'late' is a number since 002.csv\n" in status(record)
-    world.write_kinds(late="{kind: text, missing: 1}")
-    with pytest.raises(UsageError, match=r": column 'late' is a number since 002.csv, not text: "):
-        world.update(3)
 
 
 def test_a_server_takes_any_value_until_its_champion_knows_the_kind(grow):

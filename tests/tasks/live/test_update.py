@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
@@ -13,7 +11,6 @@ from leaseboard.flows.live_update import run_update
 from leaseboard.tasks.live import notification
 from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.notification import Receipt
-from leaseboard.tasks.store.live_tables import Changes, digest_of
 from tests.tasks.live.world import BEGIN, World
 
 
@@ -83,15 +80,6 @@ def test_a_column_that_the_model_knows_keeps_its_sort(world):
     assert world.update(2).counts["new"] == 20
 
 
-def test_a_contract_may_be_fixed_before_there_is_a_model(tmp_path):
-    world = World(tmp_path, first=5)
-    rule(world, "a", "  a: {kind: text}")
-    world.update(0)
-    rule(world, "a", "  a: {kind: number}")
-    world.deliver(1, world.day(1))
-    assert world.update(1).counts["new"] == 20
-
-
 def test_two_keeps_of_one_name_have_no_state_in_common(world):
     file, other = world.home / "sales.yaml", world.home / "again.yaml"
     world.update(1, file=file)
@@ -144,24 +132,6 @@ def test_an_update_that_fails_is_reported_once_and_raised(world, monkeypatch):
     assert world.update(3).counts["new"] == 20
 
 
-def test_what_waits_for_an_address_that_was_fixed_goes_to_the_new_one(world, monkeypatch):
-    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: [http://x/]")
-    asked = []
-
-    def deliver(outbox):
-        for number, (address, _) in outbox.items():
-            asked.append(address)
-            yield Receipt(number, address, "is down" if "x" in address else "")
-
-    monkeypatch.setattr(notification, "deliver", deliver)
-    world.deliver(1, world.day(1).drop(columns="a"))
-    world.update(1)
-    edit(world, "http://x/", "http://y/")
-    world.update(2)
-    world.update(3)
-    assert asked == ["http://x/", "http://y/"]
-
-
 def test_a_failure_that_cannot_be_written_down_is_reported_at_once(world, monkeypatch):
     edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: [http://x/]")
     sent = []
@@ -188,39 +158,3 @@ def test_a_clock_that_was_ahead_is_reported_once_it_is_set_back(world):
         world.deliver(number, world.day(number))
         result = world.update(number)
     assert result.open_incidents == 0
-
-
-def test_labels_that_come_before_their_rows_wait(world):
-    frame = world.day(1)
-    world.deliver(1, frame[["order", "revenue"]], "-a")
-    world.deliver(1, frame.assign(revenue=None), "-b")
-    assert world.update(1).counts == {"new": 20, "labels": 20, "repeated": 0, "quarantined": 0,
-                                    "early": 20}  # fmt: skip
-    assert world.state.candidates()[0].learned == 80
-    assert world.state.counts()["posted"] == 0
-
-
-def test_a_file_of_another_kind_is_one_incident(world):
-    wide = pd.DataFrame({f"c{n}": range(20) for n in range(300)})
-    world.deliver(1, wide)
-    world.deliver(2, pd.concat([world.day(2), wide], axis=1))
-    assert world.update(2).open_incidents == 2
-
-
-def test_drift_in_past_batches_opens_no_incident(tmp_path):
-    world = World(tmp_path)
-    frames = [world.day(n).assign(revenue=lambda t, n=n: t.revenue * (1 + n)) for n in range(40)]
-    world.deliver(0, pd.concat(frames))
-    world.update(40)
-    assert [each.what for each in world.state.history() if each.kind == "drift"] == []
-
-
-def test_content_that_is_not_a_model_is_refused_in_one_line(world):
-    world.update(0)
-    content = b"not a model"
-    champion = replace(world.state.candidates()[0], model=digest_of(content))
-    changes = Changes("2026-01-02", candidates=[champion], models={champion.model: content})
-    world.state.commit(changes)
-    world.deliver(1, world.day(1))
-    with pytest.raises(UsageError, match="is not a model of the format leaseboard-model"):
-        world.update(1)

@@ -11,7 +11,6 @@ import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.serve.desk import Desk
-from leaseboard.tasks.store.live_model import State
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -60,7 +59,6 @@ def test_what_is_reported_is_in_the_log(desk, state):
     assert logged(state) == [
         ("r1", at, "sales/7", 0.5, [1, 0.5, 2.0]), ("r2", at, "sales/7", None, [2, 0.9, 2.0])
     ]  # fmt: skip
-    assert desk.waiting == 0
 
 
 def test_a_model_s_fault_is_its_callers(desk, state):
@@ -89,26 +87,6 @@ def test_nothing_is_reported_that_was_not_logged_and_the_thread_goes_on(
     assert ask(desk, question(3)) == [[[3, 0.5, 2.0]]]
     assert desk.fault == ""
     assert [each[0] for each in logged(state)] == ["r3"]
-
-
-@pytest.mark.postgresql
-def test_an_id_that_a_server_cannot_keep_is_not_an_end(create_database):
-    desk = Desk(State(create_database("nul"), "sales"), lambda: NOW, lambda _: None)
-    (found,) = ask(desk, (GOOD, ["a\0b"], [{"a": 1}], 0.5))
-    assert isinstance(found, ValueError)
-    assert ask(desk, question(2)) == [[[2, 0.5, 2.0]]]
-    desk.stop()
-
-
-def test_who_leaves_takes_no_one_along(desk):
-    async def leave():
-        going = asyncio.create_task(desk.ask(*question(1)))
-        staying = asyncio.create_task(desk.ask(*question(2)))
-        await asyncio.sleep(0)
-        going.cancel()
-        return await asyncio.wait_for(staying, 60)
-
-    assert asyncio.run(leave()) == [[2, 0.5, 2.0]]
 
 
 def test_what_waits_is_answered_before_it_ends(state):

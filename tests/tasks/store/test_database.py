@@ -45,10 +45,6 @@ class BackEnd:
             _ = connection.execute(NOTES.insert().values(text="a")).rowcount / 0
         assert notes(database) == []
 
-    def test_a_new_one_is_of_the_newest_version(self, place):
-        note(Database(place, SECOND), "a")
-        assert notes(Database(place, SECOND)) == ["a"]
-
     @pytest.mark.parametrize(
         ("before", "now", "said"),
         [

@@ -40,22 +40,6 @@ def file_state(tmp_path):
     return State(tmp_path / "deep" / "state.sqlite", "sales")
 
 
-def test_a_row_that_waits_beyond_the_horizon_is_forgotten(state):
-    rows = [row("x"), row("y", day="2026-03-01"), row("z", label="1.0")]
-    state.commit(batch("a", rows=rows))
-    state.commit(batch("b", horizon="2026-02-01"))
-
-    assert state.rows_of(["x", "y", "z"]).keys() == {"y", "z"}
-
-
-def test_the_rows_of_a_day_are_those_that_are_known(state):
-    rows = [row("x"), row("y", label="1.0"), row("z", day="2026-01-02")]
-    state.commit(batch("a", rows=rows))
-
-    assert [each.id for each in state.rows_on("2026-01-01")] == ["x", "y"]
-    assert [each.id for each in state.rows_on("2026-01-01", labelled=True)] == ["y"]
-
-
 def test_a_batch_is_read_back_unchanged(state):
     changes = batch(
         "a",
@@ -86,18 +70,6 @@ def test_a_batch_is_read_back_unchanged(state):
     assert state.outbox() == {1: ("http://x", {"id": "1"})}
     state.remove_sent(1)
     assert state.outbox() == {}
-
-
-def test_what_it_holds_is_counted(state):
-    assert state.last_update() is None
-    state.commit(batch("a", rows=[row("x"), row("y", day="2026-01-02"), row("z", label="1.0")]))
-    assert state.waiting() == {"2026-01-01": 1, "2026-01-02": 1}
-    assert state.counts()["rows"] == 3
-    assert state.counts()["quarantine"] == 0
-    number = state.begin_update(AT)
-    assert state.last_update()["ended"] is None
-    state.end_update(number, AT, {"batches": 1})
-    assert state.last_update()["summary"] == {"batches": 1}
 
 
 def test_labels_join_rows_and_sums_add_up(state):
@@ -170,13 +142,6 @@ def test_the_log_is_forgotten_up_to_the_horizon(state, monkeypatch):
         assert state.counts()["served"] == kept
 
 
-def test_a_number_is_never_given_again(state):
-    for number in (1, 2, 3):
-        state.post([{"id": "x", "at": AT, "label": "2"}])
-        assert [each for each, _, _ in state.posted()] == [number]
-        state.commit(batch(f"p{number}", posted=[number]))
-
-
 def test_a_posted_label_waits_for_its_row(state):
     state.commit(batch("a", rows=[row("x")]))
     state.post([{"id": each, "at": at, "label": "2"} for each in "xy" for at in (AT, "2026-02")])
@@ -196,13 +161,6 @@ def test_anyone_who_comes_first_makes_the_tables(state):
     for each in threads:
         each.join()
     assert found == [0] * 8
-
-
-def test_the_names_of_two_keeps_are_distinguished(state):
-    longest = "n" * 48
-    for name in ("a-b", "a_b", longest):
-        State(state.place, name).commit(Changes(AT, lifecycle={"name": name}))
-    assert State(state.place, "a_b").lifecycle() == {"name": "a_b"}
 
 
 def test_nothing_is_written_into_a_file_that_was_removed(file_state, tmp_path):

@@ -84,14 +84,6 @@ def test_records_come_back_in_order_in_another_object(place):
     assert Store().table.counted() == (1, 3)
 
 
-def test_the_store_says_what_the_records_of_a_name_depend_on(place):
-    records = filled(Store())
-    with opened(place) as connection:
-        rows = connection.execute(text("SELECT name, key FROM leaseboard_keys")).all()
-
-    assert [(name, json.loads(key)) for name, key in rows] == [(records.name, KEY)]
-
-
 def write(count):
     records = Store().records(KEY)
     while len(records) < count:
@@ -127,14 +119,6 @@ def test_writers_that_are_killed_lose_and_repeat_nothing(place):
     assert Store().table.counted() == (1, len(found) + 1)
 
 
-def test_of_those_who_want_a_record_one_computes_it(place):
-    mine, other = Store().records(KEY), Store().records(KEY)
-    other.extend(lambda n: {"n": n})
-
-    assert not mine.extend(lambda _: pytest.fail("computed twice"))
-    assert mine[0] == {"n": 0}
-
-
 def test_who_waits_does_not_compute(place):
     computing, end = threading.Event(), threading.Event()
 
@@ -167,16 +151,6 @@ def test_a_child_that_was_forked_meanwhile_does_not_hold_the_lock(place):
     finally:
         end.set()
         children[0].join()
-
-
-def test_a_computation_that_fails_or_gives_nothing_appends_nothing(place):
-    records = Store().records(KEY)
-    with pytest.raises(ZeroDivisionError):
-        records.extend(lambda _: {"n": 1 / 0})
-    assert not records.extend(lambda _: None)
-    records.extend(lambda n: {"n": n})
-
-    assert numbers(Store()) == [0]
 
 
 CHANGES = {
@@ -307,17 +281,6 @@ def test_processes_that_find_it_damaged_at_once_lose_nothing(pages):
 
     assert [numbers(Store(pages), {"own": n}) for n in range(6)] == [[0]] * 6
     assert len(list(pages.parent.glob("*.damaged-*"))) == 1
-
-
-def test_a_file_without_permission_is_one_line_with_the_fix(pages, forbidden):
-    with forbidden(pages), pytest.raises(LeaseboardError) as caught:
-        numbers(Store(pages))
-
-    assert str(caught.value) == (
-        f"the store {pages} cannot be used: Permission denied: fix that, or name another with"
-        " LEASEBOARD_STORE"
-    )
-    assert len(numbers(Store(pages))) == 60
 
 
 def test_what_is_not_a_store_is_not_touched(tmp_path, monkeypatch):

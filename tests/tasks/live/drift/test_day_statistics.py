@@ -28,14 +28,6 @@ def test_of_numbers_by_hand():
     }
 
 
-def test_what_is_not_a_finite_number_is_missing():
-    found = of([1.0, np.nan, np.inf, 1.0])
-
-    assert found["x: missing"] == 0.5
-    assert found["x: commonest"] == 1
-    assert of([np.nan, np.nan]) == {"x: missing": 1}
-
-
 def test_of_categories_by_hand():
     found = of(["a", "a", "b", None], {"a": 0.5, "c": 0.5})
 
@@ -52,14 +44,6 @@ def test_usual_shares_forget_and_are_bounded():
     assert after == {"a": 0.9, "b": 0.1}
     assert len(new_usual(pd.Series(map(str, range(1000))), after)) == MOST_CATEGORIES
     assert new_usual(pd.Series([1.0]), None) is None
-
-
-@pytest.mark.parametrize("usual", [None, {}, {"a": 1.0}])
-@pytest.mark.parametrize("values", [[None, None], []])
-def test_a_day_without_any_value_forgets_as_well(usual, values):
-    found = new_usual(pd.Series(values, dtype=object), usual)
-
-    assert found == ({"a": 0.9} if usual else {})
 
 
 def test_errors_of_numbers_and_of_classes():
@@ -90,21 +74,3 @@ def test_classes_agree_by_the_order_of_pairs():
     # 25 pairs, of which the b at .3 is below the three a at .4, .5 and .6
     assert separation("aabaaabbbb", a=1 - p, b=p) == pytest.approx((22 - 3) / 25)
     assert separation("ab" * 5, a=p * 0 + 0.5, b=p * 0 + 0.5) == 0
-
-
-def test_of_many_classes_each_is_set_against_the_rest():
-    labels = "abc" * 4
-    reported = {name: np.where(np.array(list(labels)) == name, 0.8, 0.1) for name in "abc"}
-
-    assert separation(labels, **reported) == 1
-    assert separation(labels, **{**reported, "c": np.full(12, 0.1)}) == pytest.approx(2 / 3)
-    assert separation(labels, a=reported["a"], b=reported["b"]) == pytest.approx(2 / 3), (
-        "c was not known"
-    )
-
-
-def test_few_rows_of_another_class_say_nothing():
-    p = np.arange(40) / 40
-
-    assert np.isnan(separation("a" * 36 + "bbbb", a=1 - p, b=p))
-    assert separation("a" * 35 + "bbbbb", a=1 - p, b=p) == 1

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from leaseboard.tasks.live.drift.monitor import MonitoredDays, StreamMonitor
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.page.data import MOST_LINES, distances, drift
+from leaseboard.tasks.live.page.data import MOST_LINES, drift
 
 DAYS = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-05"]
 
@@ -17,10 +17,6 @@ def monitored(values, alarmed=((), (), (), ())):
     return drift(SimpleNamespace(lifecycle=LifecycleState(monitored=monitored)))
 
 
-def test_nothing_monitored_gives_no_section():
-    assert drift(SimpleNamespace(lifecycle=LifecycleState())) is None
-
-
 def test_a_day_that_was_left_out_is_a_gap_and_values_are_reported():
     found = monitored({"price: middle": [1.0, 2.0, math.nan, 9.0]})
     (figure,) = found.figures
@@ -29,11 +25,6 @@ def test_a_day_that_was_left_out_is_a_gap_and_values_are_reported():
     assert line["y"] == [-1, 0, None, 7]
     assert line["customdata"] == [1, 2, None, 9]
     assert found.text == ["No drift detected on the days that the monitor remembers."]
-
-
-def test_what_never_moved_is_not_drawn():
-    assert monitored({"price: missing": [0.0] * 4}).figures == []
-    assert distances({"a": 0.0, "b": 0.0, "c": 0.0, "d": 4.0})["d"] == 4.0
 
 
 def test_many_series_are_bounded_and_those_that_alarmed_come_first():

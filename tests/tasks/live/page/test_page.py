@@ -7,7 +7,7 @@ import pytest
 from leaseboard.tasks.live.page import build
 from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, ModelCandidate
+from leaseboard.tasks.store.live_tables import Changes
 from tests.page_reader import read_page
 
 ALL = {"losses", "candidates", "incidents", "quarantine", "drift",
@@ -53,43 +53,6 @@ def test_each_part_is_drawn(built):
     ]  # fmt: skip
 
 
-def test_days_whose_labels_never_came_are_a_gap(built):
-    loss = read_page(built).figures["Loss by day"]["data"]
-    mean = next(trace for trace in loss if trace["name"] == "running-mean")
-    assert mean["y"][mean["x"].index("2026-01-21")] is None
-    assert "2026-01-22" not in mean["x"]
-
-
-def test_the_same_state_gives_the_same_page(lived, keep, tmp_path):
-    place, now = lived
-    pages = [
-        build(ModelRecord(keep, State(place, "sales"), now), tmp_path / name) for name in "ab"
-    ]
-    assert pages[0].read_bytes() == pages[1].read_bytes()
-
-
-@pytest.mark.parametrize("days", [0, 1, 3, 9])
-def test_a_young_keep_has_a_page(days, state, life, keep, tmp_path):
-    now = life(state).live(days)
-    words = " ".join(read_page(build(ModelRecord(keep, state, now), tmp_path)).words)
-    assert ("The model has no champion yet" in words) == (days < 3)
-    assert "No prediction of a champion has met its label yet." in words or days == 9
-
-
-@pytest.mark.parametrize("days", [4, 8, 9, 12])
-def test_no_chart_of_a_young_page_is_empty(days, state, life, keep, tmp_path):
-    """A line without neighbours is a dot, and what has one day only is said in a sentence."""
-    now = life(state).live(days)
-    figures = read_page(build(ModelRecord(keep, state, now), tmp_path)).figures
-    for name, figure in figures.items():
-        places = {x for trace in figure["data"] for x in trace["x"]}
-        assert len(places) > 1, name
-        for trace in figure["data"]:
-            ys = [None, *trace["y"], None] if "mode" in trace else []
-            alone = [i for i in range(1, len(ys) - 1) if ys[i - 1] is None and ys[i + 1] is None]
-            assert not alone or "markers" in trace["mode"], (name, trace["name"])
-
-
 def test_the_head_says_first_what_is_wrong_and_gives_away_no_folder(state, life, keep, tmp_path):
     source = f"folder:{tmp_path}/inbox/*.csv"
     settings = keep.model_copy(update={"data": keep.data.model_copy(update={"source": source})})
@@ -109,21 +72,6 @@ def test_classes_are_reported_by_brier_and_by_errors(state, life, keep, tmp_path
     assert "were wrong, and their Brier score is" in " ".join(read.words)
     assert "Labels inside their interval, by week" not in read.figures
     assert "Certainty and the share that was right, by week" in read.figures
-
-
-def test_a_lone_candidate_has_a_page(state, keep, tmp_path, lived):
-    state.commit(
-        Changes(
-            "2026-01-01T03:00:00+00:00",
-            candidates=[
-                ModelCandidate(1, "champion", "chacha", None, 9, "2026-01-01T03:00:00+00:00", "x")
-            ],
-            days={("2026-01-01", 1): (2, {"loss": 2.0, "absolute": 2.0, "square": 2.0})},
-            history=[HistoryEntry("2026-01-01T03:00:00+00:00", "created", "1", "the first")],
-        )
-    )
-    words = " ".join(read_page(build(ModelRecord(keep, state, lived[1]), tmp_path)).words)
-    assert "it has no naive baseline to compare with" in words
 
 
 def test_a_thousand_days_are_drawn_by_week(state, life, keep, tmp_path, lived):
