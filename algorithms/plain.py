@@ -43,6 +43,7 @@ _NUMBERS = {"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f
 
 
 _CONTAINERS: dict[str, Any] = {f"${kind.__name__}": kind for kind in (list, tuple, set, frozenset)}
+_DATE = "$datetime64"
 
 _SAME = frozenset({type(None), bool, int, float, str})
 """Types of values that JSON has, too."""
@@ -54,7 +55,7 @@ def dump(kind: str, value: Any) -> bytes:
     Raises
     ------
     UsageError
-        If a part of it is not a number, text, None, bytes, array, list, tuple, set or dict.
+        If a part of it is not a number, text, date, None, bytes, array, list, tuple, set or dict.
     """
     arrays: Arrays = {}
     content = {"format": FORMAT, "version": VERSION, "kind": kind}
@@ -188,6 +189,8 @@ def _tagged(value: Any, arrays: Arrays) -> Any:
         return value
     if isinstance(value, (np.str_, np.bytes_)):  # equal to Python's, also as a key
         return _tagged(value.item(), arrays)
+    if type(value) is np.datetime64:
+        return {_DATE: str(value)}
     if type(value) in _CONTAINERS.values():
         # most are of such values, for which no call is made
         items = [item if type(item) in _SAME else _tagged(item, arrays) for item in value]
@@ -220,6 +223,8 @@ def _untagged(value: Any, arrays: Arrays) -> Any:
     content = value[tag]
     if tag == "$array":
         return arrays[content][()]  # of no dimension it is a scalar
+    if tag == _DATE:
+        return np.datetime64(content)
     if tag == "$bytes":
         return arrays[content].tobytes()
     items = _untagged(content, arrays)

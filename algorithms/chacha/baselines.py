@@ -20,7 +20,7 @@ from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import make_learner
 from leaseboard.algorithms.online.one_against_all import OneAgainstAll
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.online_automl.oracle import Tune, make_oracle
+from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
 from leaseboard.algorithms.online_automl.safe.naming import words_of
 
 
@@ -181,5 +181,5 @@ class BestInHindsight(StreamAlgorithm):
 
 def frontier(tune: Tune | None, schema: Schema) -> list[VWConfiguration]:
     """Return what the oracle proposes for the default configuration, in this order."""
-    oracle = make_oracle(tune)
+    oracle = ConfigOracle(tune or "interactions")
     return oracle(VWConfiguration(), schema.namespaces, np.random.RandomState(0))

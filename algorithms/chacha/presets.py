@@ -12,7 +12,7 @@ from leaseboard.algorithms.chacha.published_race import Keep, PublishedRace, Rul
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune, make_oracle
+from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
 from leaseboard.algorithms.online_automl.racing import Racing
 
 
@@ -69,7 +69,7 @@ class Tuning(Published):
 
     def oracle(self) -> ConfigOracle:
         """Return a fresh oracle for the task `tune`."""
-        return make_oracle(self.tune, literal=self.rules().literal)
+        return ConfigOracle(self.tune or "interactions", literal=self.rules().literal)
 
 
 @dataclass(frozen=True, kw_only=True)

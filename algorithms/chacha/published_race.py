@@ -350,7 +350,8 @@ class PublishedRace(Race):
         """Start a fresh model: nothing is kept of an earlier one (section 2)."""
         candidate = self.candidates[number]
         candidate.status = "live"
-        self._start(slot, number)
+        self.models.start(slot, self.configurations[number], None)
+        self._hold(slot, number)
         row = self.slots[slot]
         self.slots[slot] = 0
         row["configuration"], row["lease"] = number, candidate.lease

@@ -5,12 +5,11 @@ import numpy as np
 from libc.math cimport sqrt
 
 from leaseboard.algorithms.elementary cimport exp, log
-from leaseboard.algorithms.online_automl.log_pool cimport add_up, pool_logs, soften, step_pool
+from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, soften, step_pool
 from leaseboard.algorithms.online_automl.members.pool cimport ClassPool
 from leaseboard.algorithms.online_automl.safe cimport bayes
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
 
-from leaseboard.algorithms.online_automl.log_pool import PRIOR
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
 
 cpdef enum:

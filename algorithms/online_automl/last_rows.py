@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,7 +29,8 @@ class LastRows(Saved):
     Examples
     --------
     >>> last = LastRows(2, numbers=4)
-    >>> last.add(0, np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.arange(3), np.ones(3))
+    >>> for at in range(3):
+    ...     last.add_one(at, np.array([2.0 * at + 1.0, 2.0 * at + 2.0]), at, 1.0)
     >>> last.after(3)[1].tolist()
     [1.0, 2.0]
     >>> last.grow(3, at=3)
@@ -45,14 +46,6 @@ class LastRows(Saved):
         self.rows = np.zeros((most, n_features), dtype=np.float32)
         self.labels, self.weights = np.zeros((2, most), dtype=np.float32)
 
-    def add(self, at: int, rows: Any, labels: Any, weights: Any) -> None:
-        """Remember the last of a block, which came after `at` other examples."""
-        n, most = len(labels), len(self.labels)
-        late = slice(max(0, n - most), n)
-        places = np.arange(at + late.start, at + n) % most
-        self.rows[places], self.labels[places] = rows[late], labels[late]
-        self.weights[places] = weights[late]
-
     def add_one(self, at: int, row: Floats, label: float, weight: float) -> None:
         """Remember one example, which came after `at` others."""
         place = at % len(self.labels)
@@ -66,7 +59,7 @@ class LastRows(Saved):
     def grow(self, n_features: int, at: int) -> None:
         """Go on, after `at` examples, with more features, which were 0 until now."""
         rows, labels, weights = self.after(at)
-        rows = np.pad(rows, ((0, 0), (0, n_features - rows.shape[1])))
-        grown = LastRows(n_features, self.numbers)
-        grown.add(at - len(labels), rows, labels, weights)
-        self.rows, self.labels, self.weights = grown.rows, grown.labels, grown.weights
+        self.__init__(n_features, self.numbers)  # type: ignore[misc]
+        for place, row in enumerate(rows, at - len(labels)):
+            wide = np.pad(row, (0, n_features - len(row)))
+            self.add_one(place, wide, *(each[place - at] for each in (labels, weights)))

@@ -13,7 +13,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
+from leaseboard.algorithms.online_automl.late import Late, LateClasses, LateNumbers
 from leaseboard.algorithms.online_automl.oracle import FrontierOracle
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.predictor import Ensemble
@@ -196,7 +196,7 @@ class OnlineAutoML(Racing):
             max_terms=max_terms,
         )
 
-    def late(self, task: str) -> LateNumbers | LateClasses:
+    def late(self, task: str) -> Late:
         """See `Racing.late`."""
         return LateNumbers(self.levels) if task == "regression" else LateClasses()
 

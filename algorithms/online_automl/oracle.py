@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
+from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.transcendental import exp, log
 
@@ -70,11 +70,61 @@ def shrunk_step(step: float, best_round: int, rounds: int) -> float:
     return max(step * math.sqrt((best_round + 1) / (rounds + 1)), SMALLEST_STEP)
 
 
-class ConfigOracle(Saved):
-    """Proposer of candidates for a champion; this one, of a fixed set of models, has none.
+def with_interactions(
+    champion: VWConfiguration,
+    namespaces: Namespaces,
+    random: Random,
+    max_order: int | None = None,
+) -> list[VWConfiguration]:
+    """Return the champion with each possible interaction added; with one it has, itself.
 
-    It may keep state of a run (a learning-rate search does), so each run gets a fresh one.
+    The new interactions are the crosses of two of the champion's interactions and
+    the raw namespaces, without repeated namespaces: ``k (k - 1) / 2`` pairs of ``k`` namespaces
+    for the initial configuration. They come shuffled.
+
+    Parameters
+    ----------
+    champion, namespaces, random
+        See `ConfigOracle`.
+    max_order : int, optional
+        Longest interaction; the number of namespaces by default, as in the authors' code.
     """
+    most = len(namespaces) if max_order is None else max_order
+    units = (*champion.interactions, *((name,) for name in namespaces))
+    crosses = {tuple(sorted({*left, *right})) for left in units for right in units}
+    found = [
+        replace(champion, interactions=(*champion.interactions, cross))
+        for cross in sorted(crosses)
+        if 2 <= len(cross) <= most
+    ]
+    random.shuffle(found)  # type: ignore[arg-type]
+    return found
+
+
+class ConfigOracle(Saved):
+    """Proposer of candidates for a champion, by the tasks of the paper.
+
+    It keeps the state of a search, so each run gets a fresh one. The learning-rate search proposes
+    one FLOW2 step up and one down from each champion's learning rate. A round is a change of
+    champion. If the champion's learning rate moved, the direction was right and the step stays; if
+    the champion won by something else, both proposals of the last round failed, and the step
+    shrinks.
+
+    Parameters
+    ----------
+    tune : str
+        What varies; by default nothing does, and there are no candidates.
+    literal : bool
+        Whether a candidate may change both at once, and the step shrinks. The authors' code
+        changes one or the other, and begins a new search with every champion.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("step", "rounds", "best_round", "incumbent")
+
+    def __init__(self, tune: Tune | Literal[""] = "", *, literal: bool = False) -> None:
+        self.tune, self.literal = tune, literal
+        self.step, self.rounds, self.best_round = INITIAL_STEP, 0, 0
+        self.incumbent = 0.0  # none
 
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
@@ -89,36 +139,17 @@ class ConfigOracle(Saved):
         random : RandomState
             The run's own generator.
         """
-        return []
+        crossed, rates = list[VWConfiguration](), list[float]()
+        if "interactions" in self.tune:
+            crossed = with_interactions(champion, namespaces, random)
+        if "learning-rate" in self.tune:
+            rates = self._rates(champion.learning_rate)
+        both = [replace(one, learning_rate=rate) for one in crossed for rate in rates]
+        rated = [replace(champion, learning_rate=rate) for rate in rates]
+        return [*(both if self.literal else ()), *crossed, *rated]
 
-
-class LearningRateOracle(ConfigOracle):
-    """Proposer of one FLOW2 step up and one down from each champion's learning rate.
-
-    A round is a change of champion. If the champion's learning rate moved, the direction was
-    right and the step stays; if the champion won by something else, both proposals of the last
-    round failed, and the step shrinks.
-
-    Parameters
-    ----------
-    literal : bool
-        False keeps the first step for ever, as a new search for every champion does in FLAML.
-    """
-
-    kept: ClassVar[tuple[str, ...]] = ("step", "rounds", "best_round", "incumbent")
-
-    def __init__(self, literal: bool) -> None:
-        self.literal = literal
-        self.step = INITIAL_STEP
-        self.rounds = 0
-        self.best_round = 0
-        self.incumbent = 0.0  # none
-
-    def __call__(
-        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
-    ) -> list[VWConfiguration]:
-        """Return the champion with a higher and with a lower rate, as far as the range allows."""
-        rate = champion.learning_rate
+    def _rates(self, rate: float) -> list[float]:
+        """Return a higher and a lower rate, as far as the range allows."""
         if self.incumbent and self.literal:
             self.rounds += 1
             if rate == self.incumbent:
@@ -128,96 +159,7 @@ class LearningRateOracle(ConfigOracle):
         self.incumbent = rate
         place = to_unit(rate)
         proposals = [from_unit(place + self.step), from_unit(place - self.step)]
-        return [replace(champion, learning_rate=one) for one in proposals if one != rate]
-
-
-class InteractionOracle(ConfigOracle):
-    """Proposer of one more interaction than the champion's (the paper's task ``NI``).
-
-    The candidates' new interactions are the crosses of two of the champion's interactions and
-    the raw namespaces, without repeated namespaces: ``k (k - 1) / 2`` pairs of ``k`` namespaces
-    for the initial configuration. They come shuffled.
-
-    Parameters
-    ----------
-    max_order : int, optional
-        Longest interaction; the number of namespaces by default, as in the authors' code.
-    """
-
-    def __init__(self, max_order: int | None = None) -> None:
-        self.max_order = max_order
-
-    def __call__(
-        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
-    ) -> list[VWConfiguration]:
-        """Return the champion with each possible interaction added; with one it has, itself."""
-        max_order = len(namespaces) if self.max_order is None else self.max_order
-        units = (*champion.interactions, *((name,) for name in namespaces))
-        found = [
-            replace(champion, interactions=(*champion.interactions, cross))
-            for cross in sorted(crossed(units, max_order))
-        ]
-        random.shuffle(found)  # type: ignore[arg-type]
-        return found
-
-
-class JointOracle(ConfigOracle):
-    """Interactions and learning rate together (the paper's task ``NI+LR``).
-
-    Parameters
-    ----------
-    literal : bool
-        Whether a candidate may change both at once. The authors' code changes one or the other.
-    """
-
-    kept: ClassVar[tuple[str, ...]] = ("learning_rate",)
-
-    def __init__(self, literal: bool) -> None:
-        self.interactions = InteractionOracle()
-        self.learning_rate = LearningRateOracle(literal)
-        self.literal = literal
-
-    def __call__(
-        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
-    ) -> list[VWConfiguration]:
-        """Return what changes both, then interactions alone, then the learning rate alone."""
-        crossed_configurations = self.interactions(champion, namespaces, random)
-        rated = self.learning_rate(champion, namespaces, random)
-        both = [
-            replace(crossed, learning_rate=other.learning_rate)
-            for crossed in crossed_configurations
-            for other in rated
-            if self.literal
-        ]
-        return [*both, *crossed_configurations, *rated]
-
-
-def crossed(units: tuple[Interaction, ...], max_order: int) -> set[Interaction]:
-    """Return all crosses of two `units`, each namespace at most once in a cross.
-
-    Examples
-    --------
-    >>> sorted(crossed((("a",), ("b",), ("c",)), max_order=3))
-    [('a', 'b'), ('a', 'c'), ('b', 'c')]
-    >>> sorted(crossed((("a", "b"), ("a",), ("b",), ("c",)), max_order=3))
-    [('a', 'b'), ('a', 'b', 'c'), ('a', 'c'), ('b', 'c')]
-    """
-    crosses = (tuple(sorted({*left, *right})) for left in units for right in units)
-    return {cross for cross in crosses if 2 <= len(cross) <= max_order}
-
-
-def make_oracle(tune: Tune | None, *, literal: bool = False) -> ConfigOracle:
-    """Return a fresh oracle for the task `tune`, by default for interactions.
-
-    Parameters
-    ----------
-    tune : str, optional
-    literal : bool
-        See `LearningRateOracle` and `JointOracle`.
-    """
-    if tune in (None, "interactions"):
-        return InteractionOracle()
-    return LearningRateOracle(literal) if tune == "learning-rate" else JointOracle(literal)
+        return [one for one in proposals if one != rate]
 
 
 RATES = (0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
@@ -235,9 +177,11 @@ class FrontierOracle(ConfigOracle):
     the rates come last, which is where the best candidates are expected.
     """
 
+    kept = ()
+
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """Return the candidates, the likely best last; one may be the champion itself."""
-        pairs = InteractionOracle(max_order=2)(champion, namespaces, random)
+        pairs = with_interactions(champion, namespaces, random, max_order=2)
         return [*pairs, *(replace(champion, learning_rate=rate) for rate in reversed(RATES))]

@@ -69,12 +69,7 @@ class Race(Saved, ABC):
     """
 
     kept: ClassVar[tuple[str, ...]] = (
-        "at",
-        "champion",
-        "holders",
-        "tallies",
-        "_log_point",
-        "oracle",
+        *("at", "champion", "holders", "tallies", "_log_point", "oracle"),
     )
     """The attributes that are part of `state`."""
 
@@ -246,11 +241,6 @@ class Race(Saved, ABC):
             at=self.at, configuration=number, amount=amount, slot=slot, fresh=fresh, source=source
         )
 
-    def _start(self, slot: int, number: int, parent: int | None = None) -> None:
-        """Put a new model into `slot`, a branch of the one in slot `parent` if that is named."""
-        self.models.start(slot, self.configurations[number], parent)
-        self._hold(slot, number)
-
     def _vacate(self, slot: int) -> float:
         """Empty the slot; return how much its model had learned."""
         units = self._bank(slot)
@@ -272,15 +262,11 @@ class Race(Saved, ABC):
         return Eliminated(at=self.at, configuration=number, reason=reason)
 
     def _bank(self, slot: int) -> float:
-        """Put what the model in `slot` achieved to its configuration's account."""
-        units, total = self._achieved(slot)
-        self._credit(int(self.holders[slot]), units, total)
-        return units
-
-    def _credit(self, number: int, units: float, total: float) -> None:
-        """Add examples and their sum of losses to the account of a configuration."""
+        """Add what the model in `slot` achieved to its configuration's account."""
+        number, (units, total) = int(self.holders[slot]), self._achieved(slot)
         units_before, total_before = self.tallies.get(number, (0, 0.0))
         self.tallies[number] = units_before + units, total_before + total
+        return units
 
     def _passes_log_point(self) -> bool:
         """Return whether the bounds of all live models are due, which is ever more seldom."""

@@ -1,15 +1,18 @@
-"""Algorithms that are races, which run over an environment's stream."""
+"""Algorithms that are races, which run over an environment's stream whenever its labels come."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.stream import (
+    Stream,
     StreamAlgorithm,
     StreamEnvironment,
     play,
@@ -19,12 +22,19 @@ from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
+    Event,
 )
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
+from leaseboard.algorithms.online_automl.late import Late
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
+from leaseboard.algorithms.online_automl.pending import Pending
 from leaseboard.algorithms.online_automl.race import Race
-from leaseboard.algorithms.online_automl.stream_race import StreamRace
+
+ROW_BY_ROW = (
+    "share_of_bound", "nats_over_best", "coverage", "coverage_in_worst_window", "interval_width",
+    "unbounded_intervals",
+)  # fmt: skip
+"""Metrics of a race that are of predictions after which each label is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +63,10 @@ class Racing(StreamAlgorithm):
             Length of the stream where it is known.
         """
 
-    def late(self, task: str) -> LateNumbers | LateClasses | None:
-        """Return what predicts while labels are pending, which has seen nothing, if it is known.
-
-        Without it a race predicts what it would next.
-        """
+    def late(self, task: str) -> Late:
+        """Return what predicts while labels are pending, which has seen nothing."""
         del task
-        return None
+        return Late()
 
     def live_at_most(self, env: StreamEnvironment) -> int | None:
         """Return `capacity`, for each race that may come."""
@@ -67,51 +74,139 @@ class Racing(StreamAlgorithm):
         return None if self.capacity is None else n_races * self.capacity
 
     def run(self, env: StreamEnvironment, seed: int) -> Run:
-        """Race over the stream; what predicts on is the model."""
+        """Race over the stream; what predicts on is the model.
+
+        Of three and more classes the champion is the whole: a configuration that is admitted last,
+        with the champion of each class. What a race's own configurations lose is counted against
+        the rest, which is not a score to compare with the job's; so none is reported.
+        """
         stream, budget = env.stream, env.budget
         if budget == 0:
             return None
         require_finite(stream, budget)
-        schema = stream_schema(stream, stream.width(0))
-        if stream.classes:
-            return (yield from race_classes(self, schema, env, seed))
-        race = self.race(schema, seed, stream.task, budget)
+        schema, names = stream_schema(stream, stream.width(0)), stream.classes
+        race: Any = (
+            OneVsRest(
+                lambda own: self.race(own, seed, stream.task), schema, len(names), names=names
+            )
+            if names
+            else self.race(schema, seed, stream.task, budget)
+        )
         learner = StreamRace(race, stream, budget, self.late(stream.task))
         yield from play(env, learner, learner.decided)
         env.note(learner.notes())
-        yield from race.conclude()
-        return race.model()
+        if not names:
+            yield from race.conclude()
+            return race.model()
+        number, parameters = len(race.numbers), race.champions(names)
+        yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
+        yield ChampionChanged(at=budget, configuration=number, previous=None)
+        score = float(env.score().value)
+        yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
+        return race
 
 
-def race_classes(racing: Racing, schema: Schema, env: StreamEnvironment, seed: int) -> Run:
-    """Run `OneVsRest` over a stream of classes.
+class StreamRace:
+    """Race as a `leaseboard.algorithms.environments.arrival.StreamLearner`.
 
-    The champion is the whole: a configuration that is admitted last, with the champion of each
-    class. What a race's own configurations lose is counted against the rest, which is not a score
-    to compare with the job's; so none is reported.
+    Its predictions are those of `leaseboard.algorithms.online_automl.streaming`, in blocks or by
+    ``predict_one(x, id=id)`` and `learn_label`.
 
     Parameters
     ----------
-    racing : Racing
-        Of each race of the model.
-    schema : Schema
-        Of the first example.
-    env : StreamEnvironment
-    seed : int
+    race : Race or OneVsRest
+        It has seen nothing, and knows the columns that are there from the first example on.
+    stream : Stream
+    end : int
+        Examples that will come; after the last label nothing is decided.
+    late : Late
+        What predicts while labels are pending.
+
+    Attributes
+    ----------
+    live : float
+        How many models learned an example of the last block, in the mean.
     """
-    stream, budget = env.stream, env.budget
-    whole = OneVsRest(
-        lambda schema: racing.race(schema, seed, stream.task),
-        schema,
-        len(stream.classes),
-        names=stream.classes,
-    )
-    learner = StreamRace(whole, stream, budget, racing.late(stream.task))
-    yield from play(env, learner, learner.decided)
-    env.note(learner.notes())
-    number, parameters = len(whole.numbers), whole.champions(stream.classes)
-    yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
-    yield ChampionChanged(at=budget, configuration=number, previous=None)
-    score = float(env.score().value)
-    yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
-    return whole
+
+    def __init__(self, race: Any, stream: Stream, end: int, late: Late) -> None:
+        self.race, self.end, self.live, self._stream = race, end, 0.0, stream
+        self._events: list[Event] = [*race.open()]
+        self._stretches = stream.stretches(end)
+        self._rows, self._features = next(self._stretches)
+        self.late, self.said = late, Pending(max(1, end))
+
+    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
+        """See `StreamLearner`; what is new with an example has no part in its prediction."""
+        del pending
+        for example in examples[:, : self.race.schema.n_features]:
+            asked = self.late.ask(self.race, example, self.said.of)
+            self.said.add(self.said.made, None, *asked)
+        last = [*self.said.waiting.values()][-len(examples) :]
+        return np.array([prediction for _, prediction, *_ in last], dtype=np.float64)
+
+    def learn_many(self, examples: Floats, labels: Floats) -> Any:
+        """Learn examples that were predicted; or predict and learn some, until a decision is due.
+
+        Returns
+        -------
+        ndarray
+            The predictions of what was learned, if they were not asked for before.
+        """
+        race, first = self.race, None
+        if self.said.waiting:
+            for t, label in enumerate(labels.tolist()):
+                self._grow()
+                self._learn(examples[t : t + 1, : race.schema.n_features], labels[t : t + 1])
+                key = next(iter(self.said.waiting))
+                _, prediction, delay, kept = self.said.get(key)
+                self.said.pop(key)
+                self.late.answer(race, label, prediction, kept, delay)
+            return labels[:0]
+        if race.at == self._rows.stop:
+            first = race.predict(examples[0, : race.schema.n_features])
+            self._grow()
+        start, before = race.at, race.at - self._rows.start
+        features = self._features[before : before + len(labels)]
+        found = self._learn(features, labels[: len(features)])
+        if first is not None:
+            found[0] = np.pad(first, (0, found.shape[1] - len(first))) if found.ndim > 1 else first
+        return found[: race.at - start]
+
+    def _learn(self, features: Floats, labels: Floats) -> Any:
+        """Learn examples with the columns that have begun until a decision is due; take it.
+
+        Return at least their predictions.
+        """
+        race, ones = self.race, np.ones(len(labels), dtype=np.float32)
+        if many := isinstance(race, OneVsRest):
+            before = race.model_examples
+            found: Any = race.learn(features, labels.astype(np.int64), ones)
+            self.live = (race.model_examples - before) / len(labels)
+        else:
+            found, self.live = np.empty(len(labels), dtype=np.float32), len(race.live)
+            race.learn(features, labels, ones, found)
+        if race.is_due() and (many or race.at < self.end):
+            self._events += race.decide()
+        return found
+
+    def decided(self) -> list[Event]:
+        """Return the events since the last call."""
+        events, self._events = self._events, []
+        return events
+
+    def notes(self) -> dict[str, float]:
+        """Return metrics of the race, as `Race.notes`, that hold where labels come later."""
+        found: dict[str, float] = self.race.notes()
+        if not self.said.made:
+            return found
+        kept = {name: found[name] for name in found if name not in ROW_BY_ROW}
+        return kept | self.late.notes(self.race)
+
+    def _grow(self) -> None:
+        """Go on with the columns that begin with the next example."""
+        race = self.race
+        if race.at == self._rows.stop:
+            self._rows, self._features = next(self._stretches)
+            schema = stream_schema(self._stream, self._features.shape[1])
+            race.require_fit(schema)
+            self._events += race.grow(schema)

@@ -45,7 +45,6 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.online_automl.log_pool import PRIOR
 from leaseboard.algorithms.online_automl.members.fourier import FourierRidge
 from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, Leases
 from leaseboard.algorithms.online_automl.members.neighbours import Neighbours
@@ -54,7 +53,7 @@ from leaseboard.algorithms.online_automl.safe.bayes import new_weights
 from leaseboard.algorithms.transcendental import exp_all
 
 from leaseboard.algorithms.elementary cimport exp, log
-from leaseboard.algorithms.online_automl.log_pool cimport add_up, pool_logs, step_pool
+from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, step_pool
 from leaseboard.algorithms.online_automl.members.member cimport Given
 from leaseboard.algorithms.online_automl.safe cimport bayes
 from leaseboard.algorithms.online_automl.safe.aggregate cimport FIELDS
@@ -84,7 +83,7 @@ examples are about as far away as the nearest."""
 SHOWN = ("live models", "trees", "Fourier features", "neighbours", "stack")
 """What users call today's prediction, the members and their stack."""
 
-STANDING = ("member", "weight", "in_stack", "has_lease", "leased", "us")
+STANDING = ("member", "weight", "has_lease", "leased", "us")
 """What they read of each: see `MemberPool.standings`."""
 
 
@@ -164,30 +163,29 @@ cdef class MemberPool:
         self._allocate()
 
     def weighed(self):
-        """Return copies of the weights of today's prediction, the members and their stack.
+        """Return a copy of the weights of today's prediction, the members and their stack.
 
-        Those in the prediction sum to 1; the others are in the stack, which has none for itself.
+        They sum to 1.
         """
         raise NotImplementedError
 
     def standings(self):
         """Return the `STANDING` of what predicts, today's prediction first.
 
-        These are the weights in prediction and stack, whether it has a lease and for which
-        share of the examples it had one, and microseconds an example.
+        These are the weights, whether it has a lease and for which share of the examples it had
+        one, and microseconds an example.
 
         A member without a lease predicts what the live models do, which have its weights.
         """
         awake = self.leases.table[:, AWAKE] > 0.0
-        weights, in_stack = self.weighed()
-        for each in (weights, in_stack):
-            each[0] += each[1 : 1 + len(MEMBERS)][~awake].sum()
-            each[1 : 1 + len(MEMBERS)][~awake] = 0.0
+        weights = self.weighed()
+        weights[0] += weights[1 : 1 + N_MEMBERS][~awake].sum()
+        weights[1 : 1 + N_MEMBERS][~awake] = 0.0
         if not awake.any():  # nor has the stack anything to add
             weights = np.eye(len(weights))[0]
         costs = (self.today_operations, *self.operations, math.inf)
         rows = zip(
-            SHOWN, weights.tolist(), (*in_stack.tolist(), None), (None, *awake.tolist(), None),
+            SHOWN, weights.tolist(), (None, *awake.tolist(), None),
             (None, *map(self._leased, range(len(MEMBERS))), None),
             (each / OPERATIONS if each < math.inf else None for each in costs), strict=True,
         )  # fmt: skip
@@ -254,9 +252,10 @@ cdef class MemberPool:
             self._example[j] = example[j]
         self._looked = worth <= 0.0
         for m in range(N_MEMBERS):
-            for j in range(0 if given.again else k):
+            awake = self._leases[m, AWAKE] > 0.0
+            for j in range(0 if given.again and awake else k):
                 self._found[m, j] = today[j]
-            if self._leases[m, AWAKE] > 0.0:
+            if awake:
                 member = self.trees if m == 0 else self.fourier if m == 1 else self.neighbours
                 member.take(&given, &self._found[m, 0])
 
@@ -297,8 +296,7 @@ cdef class NumberPool(MemberPool):
         best = losses.min()
         fall = 0.5 * self.known.totals[MASS] / best if best > 0.0 else 1e300
         own = exp_all(np.maximum((best - losses) * fall, -700.0))
-        in_stack = np.asarray(self.weights)
-        return shares[0] * own / own.sum() + shares[1:], np.append(1.0 - in_stack.sum(), in_stack)
+        return shares[0] * own / own.sum() + shares[1:]
 
     def notes(self):
         """See `MemberPool.notes`; and the largest share of what the theorem allows."""
@@ -414,8 +412,8 @@ cdef class ClassPool(MemberPool):
         super().grow(n_features, n_classes)
 
     def weighed(self):
-        """See `MemberPool.weighed`; those in the stack are exponents."""
-        return np.array(self.bayes[1:]), np.array(self.weights)
+        """See `MemberPool.weighed`."""
+        return np.array(self.bayes[1:])
 
     def notes(self):
         """See `MemberPool.notes`; and the most nats that were lost above the best expert."""

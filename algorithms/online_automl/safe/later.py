@@ -3,7 +3,7 @@
 The race predicts the next label, and may go by the labels just before it. Of an example that is
 predicted while others wait, those are not known. The second head is made of parts that hold at the
 example's own age, each of which is judged by what it lost at the age at which it was asked
-(`leaseboard.algorithms.online_automl.safe.waited`), and before that by what it is expected to:
+(`leaseboard.algorithms.online_automl.late`), and before that by what it is expected to:
 
 - the race's own prediction, where each past label is replaced by their mean, as if it lost what
   the best of the next ones has;
@@ -27,18 +27,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from leaseboard.algorithms.array_types import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.leases import AWAKE
-from leaseboard.algorithms.online_automl.members.pool import NumberPool
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
-from leaseboard.algorithms.online_automl.safe.predictor import Ensemble, OneExample
+from leaseboard.algorithms.online_automl.safe.predictor import Ensemble
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, LEAST, MEAN, MOST
 from leaseboard.algorithms.reference.season_steps import LONGEST
 
@@ -63,7 +61,6 @@ N_PARTS = ENTITY + entities.N_SAID
 OWN_LAST, OWN_MEAN = ENTITY + entities.LAST, ENTITY + entities.OWN_MEAN
 
 BASELINES = INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, IN_ORDER, OWN_LAST, OWN_MEAN
-N_BASELINES = len(BASELINES)
 
 SURE = 20.0
 """Examples of an entity from which on its own error is its scale."""
@@ -202,72 +199,68 @@ def _moments(race: SafeRace) -> Doubles:
     return np.array([means, squares / race.at])
 
 
-def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
-    """Return what gives the parts of a prediction of the example in `row`, at its two ages.
+def parts_of(
+    race: SafeRace, example: Floats, place: float, own_age: float, *, in_order: bool = True
+) -> Parts:
+    """Return the parts of a prediction of an example at its two ages.
 
     Whether examples come `in_order` matters where they have times: if not, only these count.
     """
-    one, ensemble = OneExample(race, row), race.ensemble
-    simple = [0, ensemble.b + MEAN_SO_FAR, ensemble.b + RIDGE]
-
-    def predict(place: float, own_age: float, *, in_order: bool = True) -> Parts:
-        said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
-        said[STALE] = one.predict()
-        said[:INITIAL] = without_past(one, race)
-        values, limits = np.asarray(one.row.values), np.array([one.row.low, one.row.high])
-        pool, mass = ensemble.pool, max(float(ensemble.known.totals[MASS]), 1.0)
-        scale, losses = ensemble.expansion.scale, ensemble.known.losses / mass
-        said[INITIAL:STALE], lost[INITIAL:STALE] = values[simple], losses[simple]
-        said[RIDGE_PART] = min(max(said[RIDGE_PART], scale[LEAST]), scale[MOST])
-        if isinstance(pool, NumberPool):
-            awake = np.flatnonzero(pool.leases.table[:, AWAKE])
-            said[MEMBER + awake] = pool.said()[awake]
-            lost[MEMBER + awake] = pool.known.losses[1 + awake] / mass
-        # What the race says without past labels is expected to be as good as the best of these.
-        lost[WITHOUT_PAST], lost[STALE] = lost[:STALE].min(), lost[MEAN_PART]
-        mean = said[MEAN_PART]
-        # Entities; where there are none, the ridge regression.
-        said[ENTITY:] = said[RIDGE_PART]
-        spread, age, season_ago = 1.0, place, None
-        for each in race.head.entities[:1]:
-            number = each.entity(row)
-            past = each.past[number]
-            steps = 1.0 + _age(past, row, each.time, own_age)
-            found = each.predict(one.row, ensemble.expansion)
-            drift = found[entities.OWN_STEP :] - found[entities.LAST]
-            found[entities.OWN_STEP :] += (steps - 1.0) * drift
-            if number and past[entities.COUNT]:
-                said[ENTITY:], lost[ENTITY:] = found, each.losses / mass
-                lost[OWN_LAST:] *= steps
-                if not in_order:  # its last errors are long ago
-                    lost[ENTITY + entities.OWN_LEVEL] = np.inf
-            surest = past if past[entities.MASS] > SURE / 2 else each.past[0]
-            if surest[entities.MASS] and each.column:
-                spread = math.sqrt(surest[entities.ERRORS] / surest[entities.MASS]) or 1.0
-            age = _age(each.past[0], row, each.time, age)
-            if len(each.time):
-                season_ago = each.seasons_ago(float(row[each.time[0]]), ensemble.expansion.period)
-        of_time, of_place = slice(LABEL, SEASON_PART + 1), slice(SEASON_PART, IN_ORDER + 1)
-        said[IN_ORDER] = mean
-        if in_order:
-            said[of_place], lost[of_place] = _lags(ensemble, round(place), None, mean, lost[STALE])
-        if season_ago is None:  # the one by time is by place, too
-            lost[IN_ORDER] = np.inf
-        said[of_time], lost[of_time] = _lags(ensemble, round(age), season_ago, mean, lost[STALE])
-        return Parts(np.clip(said, *limits), lost, limits, spread)
-
-    return predict
+    ensemble, row = race.ensemble, race.one.row
+    said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
+    said[STALE] = race.predict(example)
+    said[:INITIAL] = without_past(race)
+    pool, mass = ensemble.pool, max(float(ensemble.known.totals[MASS]), 1.0)
+    scale, losses = ensemble.expansion.scale, ensemble.known.losses / mass
+    simple = [0, race.b + MEAN_SO_FAR, race.b + RIDGE]
+    said[INITIAL:STALE], lost[INITIAL:STALE] = np.asarray(row.values)[simple], losses[simple]
+    said[RIDGE_PART] = min(max(said[RIDGE_PART], scale[LEAST]), scale[MOST])
+    awake = np.flatnonzero(pool.leases.table[:, AWAKE])
+    said[MEMBER + awake] = pool.said()[awake]
+    lost[MEMBER + awake] = pool.known.losses[1 + awake] / mass
+    # What the race says without past labels is expected to be as good as the best of these.
+    lost[WITHOUT_PAST], lost[STALE] = lost[:STALE].min(), lost[MEAN_PART]
+    mean, limits = said[MEAN_PART], np.array([row.low, row.high])
+    # Entities; where there are none, the ridge regression.
+    said[ENTITY:] = said[RIDGE_PART]
+    spread, age, season_ago = 1.0, place, None
+    for each in race.head.entities[:1]:
+        number = each.entity(example)
+        past, common = each.past[number], each.past[0]
+        steps = 1.0 + _age(past, example, each.time, own_age)
+        found = each.predict(row, ensemble.expansion)
+        drift = found[entities.OWN_STEP :] - found[entities.LAST]
+        found[entities.OWN_STEP :] += (steps - 1.0) * drift
+        if number and past[entities.COUNT]:
+            said[ENTITY:], lost[ENTITY:] = found, each.losses / mass
+            lost[OWN_LAST:] *= steps
+            if not in_order:  # its last errors are long ago
+                lost[ENTITY + entities.OWN_LEVEL] = np.inf
+        surest = past if past[entities.MASS] > SURE / 2 else common
+        if surest[entities.MASS] and each.column:
+            spread = math.sqrt(surest[entities.ERRORS] / surest[entities.MASS]) or 1.0
+        age = _age(common, example, each.time, age)
+        if len(each.time):
+            season_ago = each.seasons_ago(float(example[each.time[0]]), ensemble.expansion.period)
+    of_time, of_place = slice(LABEL, SEASON_PART + 1), slice(SEASON_PART, IN_ORDER + 1)
+    said[IN_ORDER] = mean
+    if in_order:
+        said[of_place], lost[of_place] = _lags(ensemble, round(place), None, mean, lost[STALE])
+    if season_ago is None:  # the one by time is by place, too
+        lost[IN_ORDER] = np.inf
+    said[of_time], lost[of_time] = _lags(ensemble, round(age), season_ago, mean, lost[STALE])
+    return Parts(np.clip(said, *limits), lost, limits, spread)
 
 
-def without_past(one: OneExample, race: SafeRace) -> float:
-    """Return what the race predicts of an example if each past label is replaced by their mean."""
+def without_past(race: SafeRace) -> float:
+    """Return what a race predicts of its own row if each past label is replaced by their mean."""
     expansion = race.ensemble.expansion
     past, scale = expansion.past, expansion.scale
     begin = -int(scale[COUNT]) % LONGEST
     places = begin + np.array([0, 1, 2, expansion.period - 1])
     kept = past[places]
     past[places] = scale[MEAN]
-    found = one.predict()
+    found: float = race.one.predict()
     past[places] = kept
     race.ensemble.forget_look()
     return found

@@ -258,10 +258,9 @@ cdef class OneExample(RowCalls):
         self.row.learns, self.row.looked = learns, looked
         return self.ensemble.take(self.row)
 
-    def predict_one(self, const float[::1] example):
-        """Return the prediction for an example elsewhere."""
+    def write(self, const float[::1] example):
+        """Write an example that is elsewhere into the row."""
         memcpy(&self.example[0], &example[0], len(example) * sizeof(float))
-        return self.predict_row()
 
     def learn_many(
         self, const float[:, ::1] examples, const float[::1] labels, const float[::1] importances,

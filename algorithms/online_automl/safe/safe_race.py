@@ -101,6 +101,8 @@ class SafeRace(Race):
         challenger; and its lease, in examples from there on.
     sizes : list of float
         Terms of each configuration.
+    one : OneExample
+        The way of an example of the race's own.
     """
 
     kept = (
@@ -122,7 +124,7 @@ class SafeRace(Race):
         self.ensemble, self.losses = ensemble, ensemble.known.losses
         super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b)
         self.round_length = round_length
-        self._one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
+        self.one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
         self.head = Head(ensemble, schema)
         ensemble.champion = BASE
         self.candidates = Candidates()
@@ -166,23 +168,23 @@ class SafeRace(Race):
 
     def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return the mixture's prediction, for classes log odds; see `Race.predict`."""
-        prediction: float = self._one.predict_one(example)
-        return without_past(self._one, self) if later else prediction
+        self.one.write(example)
+        return without_past(self) if later else float(self.one.predict())
 
     def late_margins(self, example: Floats) -> tuple[float, float, float]:
         """Return what it predicts of a class without past labels, by ridge alone, by the last.
 
         For classes: log odds, by the last labels that are known as if they came just before.
         """
-        stale = self.predict(example)
-        ridge = logit(self._one.row.values[self.b + RIDGE])
-        return without_past(self._one, self), ridge, stale
+        later = self.predict(example, later=True)
+        ridge = logit(self.one.row.values[self.b + RIDGE])
+        return later, ridge, float(self.one.predict())
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn until the round ends; importances weigh what is learned, and all losses."""
-        return int(self._one.learn_many(examples, labels, importances, predictions))
+        return int(self.one.learn_many(examples, labels, importances, predictions))
 
     def single_calls(self, row: Floats) -> OneExample:
         """See `Race.single_calls`."""
@@ -371,7 +373,7 @@ class SafeRace(Race):
         self.schema = schema
         self._measure()
         self.ensemble.grow(schema.n_features)
-        self._one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
+        self.one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
         self.head.grow(schema.origins)
         if widened:
             self._make_whole()

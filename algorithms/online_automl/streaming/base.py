@@ -1,7 +1,6 @@
 """Base of the classes for streams: growth, state, inspection."""
 
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -15,8 +14,8 @@ from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
-from leaseboard.algorithms.online_automl.pending import LaterLabels, Pending
+from leaseboard.algorithms.online_automl.last_rows import NUMBERS, LastRows
+from leaseboard.algorithms.online_automl.pending import Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
@@ -27,7 +26,6 @@ from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.inputs import (
     importance_of,
     importances_of,
-    is_numeric,
     labels_of,
     numeric_block,
 )
@@ -43,16 +41,13 @@ def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
         built = registry.build(algorithm, settings)
         if isinstance(built, Racing):
             return built
-    rooms = (".online_automl.", ".chacha.")
-    names = [one.name for one in registry.ENTRIES if any(room in one.target for room in rooms)]
-    races = [name for name in names if issubclass(registry.algorithm_class(name), Racing)]
     raise UsageError(
         f"algorithm {algorithm!r} is not a race of models on a stream, which alone learns on from"
-        f" table to table: name one of {', '.join(races)}"
+        " table to table: name online-automl, chacha, chacha-flaml or chacha-literal"
     )
 
 
-class OnlineModel(LaterLabels):
+class OnlineModel:
     """Base of the regressor and the classifier, whose docstrings document it."""
 
     _task: str
@@ -78,7 +73,6 @@ class OnlineModel(LaterLabels):
         self._late = self._racing.late(self._task)
         self.about: dict[str, Any] = {}
         self._single: SingleExample | None = None
-        self._lock = threading.RLock()  # held while an example is in the row that all share
 
     # The stream
 
@@ -110,15 +104,13 @@ class OnlineModel(LaterLabels):
                 rest[key] = text
         return rest
 
-    def _predict(self, x: Example, *, later: bool = False) -> Any:
-        with self._lock:
-            if later:
-                row = self._row(x)
-                return 0.0 if self._race is None else self._race.predict(row, later=True)
-            if self._single is not None and (found := self._single.predict(x)) is not None:
-                return found
-            self._row(x)
-            return 0.0 if self._race is None else (self._single or self._bind()).one.predict()
+    def _predict(self, x: Example) -> Any:
+        race = self._race
+        if race is None:
+            self._row(x)  # refused alike
+            return 0.0
+        found = (self._single or self._bind()).predict(x)
+        return race.predict(self._row(x)) if found is None else found
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
@@ -130,13 +122,12 @@ class OnlineModel(LaterLabels):
         if not importance:
             self._features.values(self._without_entity(x))  # refused alike
             return
-        with self._lock:
-            row, race = self._row_to_learn(x), self._race
-            assert race is not None
-            if self._last is not None:
-                self._last.add_one(race.at, row, label, importance)
-            if (self._single or self._bind()).one.learn(label, importance):
-                self._record(race.decide())
+        row, race = self._row_to_learn(x), self._race
+        assert race is not None
+        if self._last is not None:
+            self._last.add_one(race.at, row, label, importance)
+        if (self._single or self._bind()).one.learn(label, importance):
+            self._record(race.decide())
 
     def _row_to_learn(self, x: Example) -> Floats:
         """Return an example as a row, in which each of its features has a place."""
@@ -163,22 +154,13 @@ class OnlineModel(LaterLabels):
         return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
-        """Learn a block as its examples one by one, which a block of numbers need not be."""
-        labels = labels_of(y)
+        """Learn a block as its examples one by one; return progressive predictions of numbers."""
+        labels, examples = labels_of(y), examples_of(X)
+        if len(labels) != len(examples):
+            raise ValueError(f"{len(labels)} labels for {len(examples)} examples: give one each")
         importances = importances_of(w, len(labels))
-        block = numeric_block(X) if is_numeric(X) and not self.entity else None
-        n_examples = len(X if block is None else block[1])  # type: ignore[arg-type]
-        if len(labels) != n_examples:
-            raise ValueError(f"{len(labels)} labels for {n_examples} examples: give one each")
-        if not n_examples:
-            return np.zeros(0, dtype=np.float32)
-        weighs = importances > 0
-        if block is not None and weighs.any() and not np.isnan(block[1]).any():
-            with self._lock:
-                return self._advance(self._rows(*block, weighs), labels, importances)
-        examples = examples_of(X)
-        self._check(examples, weighs)
-        predictions = np.zeros(n_examples, dtype=np.float32)
+        self._check(examples, importances > 0)
+        predictions = np.zeros(len(labels), dtype=np.float32)
         weighed = zip(examples, labels.tolist(), importances.tolist(), strict=True)
         for i, (x, label, importance) in enumerate(weighed):
             if self._task == "regression":
@@ -197,39 +179,6 @@ class OnlineModel(LaterLabels):
             unknown = features.unknown(values) if learns else {}
             if unknown:
                 features = features.extended(unknown)
-
-    def _rows(self, names: list[str], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
-        """Return the rows of a block of these columns; gaps are filled by those that weigh."""
-        if self._race is None or names != self._features.names:
-            values = self._features.values(dict.fromkeys(names, 0.0))
-            unknown = self._features.unknown(values)
-            if unknown or self._race is None:
-                self._adopt(self._features.extended(unknown))
-            rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
-            rows[:, self._features.columns(values)] = block
-            block = rows
-        self._features.fill(block[weighs], learns=True)  # no gaps: only what is known changes
-        return block
-
-    def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
-        race, done = self._race, 0
-        assert race is not None
-        predictions = np.empty(len(labels), dtype=np.float32)
-        while done < len(labels):
-            passed = np.flatnonzero(importances[done:] <= 0)
-            stop = done + int(passed[0]) if len(passed) else len(labels)
-            if stop == done:  # of importance 0: nothing is learned
-                predictions[done] = race.predict(examples[done])
-                done += 1
-                continue
-            rest = slice(done, stop)
-            done += race.learn(examples[rest], labels[rest], importances[rest], predictions[rest])
-            if race.is_due():
-                self._record(race.decide())
-        if self._last is not None:
-            late = np.flatnonzero(importances > 0)[-REMEMBERED:]
-            self._last.add(race.at - len(late), examples[late], labels[late], importances[late])
-        return predictions
 
     def _adopt(self, features: FeatureMap) -> None:
         """Start the race, or go on with more columns; ValueError, and no change, if too many."""
@@ -351,7 +300,7 @@ class OnlineModel(LaterLabels):
             "about": self.about,
             "max_pending": self.max_pending,
             "pending": self._pending.state(),
-            "late": None if self._late is None else self._late.state(),
+            "late": self._late.state(),
             "features": self._features.state(),
             "entities": [*self._entities],
             "history": list(map(files.row_of, self._events)),
@@ -372,8 +321,7 @@ class OnlineModel(LaterLabels):
                 self._last.fill(state["last"])
         self.about = dict(state["about"])
         self._pending.fill(state["pending"])
-        if self._late is not None:
-            self._late.fill(state["late"])
+        self._late.fill(state["late"])
 
     # Files
 
@@ -439,3 +387,105 @@ class OnlineModel(LaterLabels):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the file's content: joblib's own pickles would part arrays that are shared."""
         return files.unpickled, (type(self), self.dump())
+
+    # Labels that come later
+
+    def _predict_pending(self, id: Hashable, x: Example, store_x: bool) -> Any:
+        """Predict an example, and remember it until its label comes; see `predict_one`."""
+        pending = self._pending
+        if id in pending.waiting:
+            raise UsageError(
+                f"id {id!r} waits for its label already: learn it first, or take another id"
+            )
+        plain.check(id)
+        said, kept = self._late.ask(self._race, self._row(x), pending.of)
+        prediction = self._taken(said)
+        pending.add(id, x if store_x else None, prediction, kept)
+        if self.n_pending > pending.most:
+            self._late.forget(pending.pop(next(iter(pending.waiting))))
+            pending.dropped += 1
+        return prediction
+
+    def _taken(self, said: Any) -> Any:
+        """Return a late prediction as users get it."""
+        return said
+
+    def is_pending(self, id: Hashable) -> bool:
+        """Return whether an example of this id waits for its label.
+
+        Parameters
+        ----------
+        id : Hashable
+
+        Returns
+        -------
+        bool
+        """
+        return id in self._pending.waiting
+
+    def learn_label(
+        self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
+    ) -> None:
+        """Learn the label of an example that was predicted with an id.
+
+        Labels come in any order. The model learns as by ``learn_one(x, y, w)``: what it knows
+        depends on the labels that it was given and their order, not on when their predictions were
+        made.
+
+        Parameters
+        ----------
+        id : Hashable
+            That of ``predict_one(x, id=id)``.
+        y : float, or a class
+            The label.
+        w : float
+            Importance: learned as if seen so many times.
+        x : dict, optional
+            The example, if it was predicted with ``store_x=False``; otherwise it is not read.
+
+        Raises
+        ------
+        UsageError
+            If the id does not wait: a label is learned once. If no copy was stored, and `x` is not
+            given.
+        """
+        stored, prediction, delay, kept = self._pending.get(id)
+        example = x if stored is None else stored
+        if example is None:
+            raise UsageError(
+                f"id {id!r} was predicted with store_x=False: hand its example over again, as x="
+            )
+        self.learn_one(example, y, w)  # type: ignore[attr-defined]
+        self._pending.pop(id)
+        if w > 0:
+            self._late.answer(self._race, self._number_of(y), prediction, kept, delay)
+        else:
+            self._late.forget(kept)
+
+    def forget_pending(self, ids: Iterable[Hashable] | None = None) -> None:
+        """Forget examples that wait: their labels can no longer be learned by id.
+
+        Parameters
+        ----------
+        ids : iterable of Hashable, optional
+            Those to forget; by default all.
+        """
+        for id in list(self._pending.waiting) if ids is None else ids:
+            if self.is_pending(id):
+                # Of the last prediction, it is as if it had not been made.
+                self._pending.made -= self._pending.get(id)[2] == 0
+                self._late.forget(self._pending.pop(id))
+
+    @property
+    def n_pending(self) -> int:
+        """Number of examples that wait for their labels."""
+        return len(self._pending.waiting)
+
+    @property
+    def n_dropped(self) -> int:
+        """Number of examples that were dropped while they waited, because too many did."""
+        return self._pending.dropped
+
+    def _number_of(self, y: Any) -> float:
+        """Return the number that a label is to a race."""
+        return float(y)

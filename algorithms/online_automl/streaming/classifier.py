@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.schema import Schema
@@ -86,7 +85,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
         ``Fourier features``, ``neighbours``, and the ``stack`` of them; of each its ``weight`` in
-        the prediction, that ``in_stack``, ``has_lease``, the share of examples for which it had
+        the prediction, ``has_lease``, the share of examples for which it had
         one (``leased``), and microseconds an example, by a count of operations (``us``).
     feature_importances_ : dict of str to float
         By how much the mean log loss of the last examples, 256 at most, grows when the
@@ -209,9 +208,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         if id is not None:
             predicted: Hashable = self._predict_pending(id, x, store_x)
             return predicted
-        probabilities = self.predict_proba_one(x)
-        likeliest: Hashable = max(probabilities, key=probabilities.__getitem__, default=None)
-        return likeliest
+        return _likeliest(self.predict_proba_one(x))
 
     def predict_proba_one(self, x: Example) -> dict[Hashable, float]:
         """Return the probability of each class seen so far.
@@ -233,10 +230,9 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             return dict.fromkeys(self.classes, 0.5)
         return dict(zip(self.classes, probabilities.tolist(), strict=True))
 
-    def _preview(self, x: Example) -> tuple[Any, Doubles]:
-        said, votes = super()._preview(x)
+    def _taken(self, said: Any) -> Hashable:
         self.waited = shares = self._named(said)
-        return max(shares, key=shares.__getitem__, default=None), votes
+        return _likeliest(shares)
 
     def _number_of(self, y: Any) -> float:
         return self.classes.index(_class_of(y))
@@ -252,7 +248,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         -------
         dict of class to float
         """
-        return self._named(self._predict(x, later=True))
+        row = self._row(x)
+        return self._named(None if self._race is None else self._race.predict(row, later=True))
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
         """Learn one example.
@@ -274,7 +271,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         TypeError
             If it cannot be a key of a dict.
         UsageError
-            If it could not be saved, such as a date.
+            If it could not be saved.
         """
         if type(y) in (str, int, bool) and y in self.classes:
             self._learn(x, self.classes.index(y), w)
@@ -389,12 +386,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     def _first_race(self) -> Race | None:
         return None if self._race is None else self._race.races[0]
 
-    def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
-        race: Any = self._race
-        race.learn(examples, labels.astype(np.int64), importances)
-        self._record(race.decide())
-        return labels
-
     def _new_race(self, schema: Schema) -> Any:
         return OneVsRest(super()._new_race, schema, declared=len(self.classes))
 
@@ -424,6 +415,10 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         self.classes = classes[:known]
 
 
+def _likeliest(shares: Mapping[Hashable, float]) -> Hashable:
+    return max(shares, key=shares.__getitem__, default=None)
+
+
 def _class_of(label: Hashable) -> Hashable:
     """Return the class that a label names, as a value that can be saved."""
     hash(label)
@@ -434,11 +429,5 @@ def _class_of(label: Hashable) -> Hashable:
         raise ValueError(
             f"label {value!r} is not a class: give a text, a finite number, or a tuple of them"
         )
-    try:
-        plain.check(value)
-    except UsageError as error:
-        raise UsageError(
-            f"label {value!r} is not a class that can be saved: take a text, a number, or a tuple"
-            " of them, such as str(label)"
-        ) from error
+    plain.check(value)
     return value

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online_automl.late_labels import LateNumbers
-from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting
+from leaseboard.algorithms.online_automl.late import LateNumbers
+from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, parts_of
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, in_kind
@@ -78,7 +78,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
         ``Fourier features``, ``neighbours``, and the ``stack`` of them; of each its ``weight`` in
-        the prediction, that ``in_stack``, ``has_lease``, the share of examples for which it had
+        the prediction, ``has_lease``, the share of examples for which it had
         one (``leased``), and microseconds an example, by a count of operations (``us``).
     feature_importances_ : dict of str to float
         By how much the mean squared error of the last examples, 256 at most, grows when the
@@ -184,9 +184,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         w : float
             Importance: learned as if seen so many times.
         """
-        with self._lock:
-            if self._single is None or not self._single.learn(x, y, w):
-                self._learn(x, regression_label(y), w)
+        if self._single is None or not self._single.learn(x, y, w):
+            self._learn(x, regression_label(y), w)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
         """Learn a block in order, each example as by `learn_one`.
@@ -313,10 +312,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             if not isinstance(self._race, SafeRace):
                 yield NOTHING, float(self._predict(x))
                 continue
-            with self._lock:
-                row = self._row(x)
-                predict = self._late_numbers().parts_of(self._race, row)
-                parts = predict(*before.add(self._race.head.entity(row)), in_order=False)
+            row = self._row(x)
+            ages = before.add(self._race.head.entity(row))
+            parts = parts_of(self._race, row, *ages, in_order=False)
             yield parts, self._late_numbers().ahead.mean(parts.said, parts.lost)
 
     # Intervals
@@ -324,7 +322,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     @property
     def levels(self) -> tuple[float, ...]:
         """Levels of the intervals that are kept; none by an algorithm without intervals."""
-        return () if self._late is None else self._late_numbers().intervals.levels
+        return self._late.intervals.levels if isinstance(self._late, LateNumbers) else ()
 
     def predict_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
         """Return the interval that holds the label of one example with probability `level`.

@@ -1,7 +1,6 @@
 """ChaCha over an environment's stream of classes: as the classifier, and reported as one run."""
 
 import numpy as np
-import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
@@ -87,17 +86,3 @@ def test_the_champion_is_the_whole_with_one_of_each_class():
     known = {e.configuration: dict(e.parameters) for e in of(log, ConfigurationAdmitted)}
     for label in others:
         assert {"class": label, **whole.parameters[label]} == known[last[label]]
-
-
-@pytest.mark.parametrize("labels", [[0] * 80, [0] * 40 + [1] * 40])
-def test_fewer_classes_may_come_than_there_are(labels):
-    environment = tiny()
-    stream = environment.stream
-    few = type(stream)(
-        stream.features[:80], np.float32(labels), stream.namespaces, stream.names,
-        "classification", classes=tuple("AB"[: len({*labels})]),
-    )  # fmt: skip
-    _, environment = run(StreamEnvironment(few), b=3)
-
-    assert environment.score().value < 0.2
-    assert environment.at == 80

@@ -1,6 +1,5 @@
 """Many classes: against simple predictions, in any blocks, with classes that come late."""
 
-import copy
 import math
 
 import numpy as np
@@ -10,7 +9,6 @@ from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
 )
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl import one_vs_rest
 from leaseboard.algorithms.online_automl.class_mixture import N_EXPERTS
 from leaseboard.algorithms.online_automl.one_vs_rest import REMEMBERED, OneVsRest
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
@@ -105,34 +103,6 @@ def test_more_features_reach_every_race():
     assert any(isinstance(event, ConfigurationAdmitted) for event in races.grow(wider))
     assert {race.schema.n_features for race in races.races} == {5}
     learned(races, np.pad(x, ((0, 0), (0, 2))), classes)
-
-
-def no_memory(schema):
-    raise MemoryError(schema)
-
-
-def test_what_a_race_cannot_begin_with_changes_nothing(monkeypatch):
-    x, classes = sample(200, k=2)
-    races, _ = fresh()
-    learned(races, x, classes)
-    before = copy.deepcopy(races.state())
-    monkeypatch.setattr(races, "new_race", no_memory)
-    with pytest.raises(MemoryError):
-        learned(races, x[:1], np.array([2]))
-
-    assert repr(races.state()) == repr(before)
-    assert races.n_classes == 2
-
-
-def test_a_class_that_is_not_a_next_one_or_one_too_many_is_refused(monkeypatch):
-    x, classes = sample(20, k=2)
-    races, _ = fresh()
-    learned(races, x, classes)
-    with pytest.raises(ValueError, match="class 3 after 2 others"):
-        learned(races, x[:1], np.array([3]))
-    monkeypatch.setattr(one_vs_rest, "MOST_CLASSES", 2)
-    with pytest.raises(ValueError, match="at most 2 are learned"):
-        learned(races, x[:1], np.array([2]))
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pickle
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import TimeSeriesSplit, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard.algorithms.errors import UsageError
@@ -79,23 +75,6 @@ def test_a_bad_setting_is_reported_when_it_is_used():
         StreamRegressor(settings={"bb": 2}).fit(*stream(10))
 
 
-def test_a_model_that_joblib_maps_into_memory_goes_on(tmp_path):
-    X, y = stream(200)
-    model = StreamRegressor().fit(X, y)
-    joblib.dump(model, tmp_path / "model")
-    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-
-    assert np.array_equal(mapped.predict(X), model.predict(X))
-    assert np.array_equal(mapped.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
-
-
-def test_scikit_learns_tools_take_them():
-    X, y = stream()
-    scaled = make_pipeline(StandardScaler(), StreamRegressor())
-
-    assert cross_val_score(scaled, X, y, cv=TimeSeriesSplit(3)).shape == (3,)
-
-
 def classes(n=300):
     X, y = stream(n)
     return X, np.where(y > 3, "up", "down")
@@ -115,15 +94,6 @@ def test_classes_that_come_later_are_named_first():
     with pytest.raises(ValueError, match="y holds 'left', which is not among the classes"):
         model.partial_fit(X[:1], ["left"])
     assert model.model_.examples == 300
-
-
-def test_weights_of_nothing_are_refused():
-    X, y = stream(20)
-
-    with pytest.raises(ValueError, match="all sample weights are zero: weigh"):
-        StreamRegressor().fit(X, y, np.zeros(20))
-    weighed = StreamRegressor().fit(X, y, np.r_[np.ones(10), np.zeros(10)])
-    assert weighed.model_.examples == 10
 
 
 def test_classes_of_later_calls_are_those_of_the_first():

@@ -90,6 +90,8 @@ def test_fourier_features_are_under_the_ridge_regression_on_all_before(make, n_c
 def reference_trees(member, rows, targets, n_classes):
     """Predict and learn by the formulas of the module, one node at a time."""
     weights, counts, found, none = {}, {}, [], np.zeros(n_classes or 1)
+    inner = np.asarray(member.inner)
+    columns, thresholds = inner[:, :, 0], inner.view(np.float32)[:, :, 1]
     rate = min(trees.CLASS_RATE * n_classes, trees.MOST_RATE) if n_classes else trees.NUMBER_RATE
     begin = trees.CLASS_START if n_classes else trees.NUMBER_START
     for t in range(len(rows)):
@@ -98,9 +100,9 @@ def reference_trees(member, rows, targets, n_classes):
         path = []
         for tree in range(trees.GROUP * bisect.bisect_right(trees.DRAWN_AT, t)):
             node = 0
-            while node < member.columns.shape[1]:
+            while node < columns.shape[1]:
                 path.append((tree, node))
-                column, threshold = member.columns[tree, node], member.thresholds[tree, node]
+                column, threshold = columns[tree, node], thresholds[tree, node]
                 right = row[-1 - column] < threshold if column < 0 else row[column] > threshold
                 node = 2 * node + 1 + int(right)
             path.append((tree, node))
@@ -138,20 +140,3 @@ def test_trees_learn_by_the_formulas(make, n_classes):
     np.testing.assert_allclose(
         found[first:], expected[first:], atol=0.01 * max(1.0, targets.std())
     )
-
-
-@pytest.mark.parametrize("kind", [RandomTrees, Neighbours, FourierRidge])
-def test_columns_that_were_zero_may_join(kind):
-    """A member that always had them predicts the same, where nothing random depends on them."""
-    rows, labels = planes(300)
-    rows = standard(rows)
-    wide = np.column_stack((rows, np.zeros((300, 2))))
-    member = kind(4, 0)
-    member.learn(rows[:200], labels[:200])
-    expected = member.learn(rows[200:201], labels[200:201])
-    member = kind(4, 0)
-    member.learn(rows[:200], labels[:200])
-    member.grow(6, 0)
-    found = member.learn(wide[200:201], labels[200:201])
-
-    np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -153,16 +153,3 @@ def test_the_theorem_where_an_expert_joins(times, at, against):
         best = theirs[: len(known)].min()
         assert own <= (best + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
     assert state[3:].sum() == pytest.approx(1)
-
-
-def test_an_expert_that_joins_is_allowed_what_it_costs_and_no_more():
-    state = new_aggregate(2)
-    for _ in range(50):
-        step([1.0, 0.0], 0.0, state)
-    joined = join(state)
-    begun = prior(2, 3)
-    most = 2 * (math.log(prior(1, 2) / begun) - math.log(1 - begun))
-
-    assert joined[3:].tolist() == pytest.approx([*((1 - begun) * state[3:]), begun])
-    assert joined[ALLOWED] - state[ALLOWED] == pytest.approx(most * state[LARGEST])
-    assert joined[[LARGEST, SINCE]].tolist() == state[[LARGEST, SINCE]].tolist()

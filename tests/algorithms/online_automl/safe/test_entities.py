@@ -76,21 +76,6 @@ def test_an_entity_is_the_same_however_it_is_written(written):
     assert first.dump() == second.dump()
 
 
-def test_a_table_is_learned_as_its_rows(tmp_path):
-    rows = shops()
-    one, many = (OnlineAutoMLRegressor(b=3, entity="shop") for _ in range(2))
-    for x, label in rows:
-        one.learn_one(x, label)
-    many.learn_many(pd.DataFrame([x for x, _ in rows[:50]]), [label for _, label in rows[:50]])
-    many.save(tmp_path / "m")
-    many = OnlineAutoMLRegressor.load(tmp_path / "m")
-    many.learn_many(pd.DataFrame([x for x, _ in rows[50:]]), [label for _, label in rows[50:]])
-
-    assert many.dump() == one.dump()
-    found = one.forecast_many(pd.DataFrame({"shop": [0, 1, 2], "heat": 0.0}))
-    assert np.abs(found - [0.0, 10.0, 20.0]).max() < 2
-
-
 def test_an_entity_that_was_never_seen_is_not_the_last_one():
     model = OnlineAutoMLRegressor(b=3, entity="shop")
     for x, label in shops(300):
@@ -107,15 +92,6 @@ def test_an_example_without_the_column_is_refused_in_one_line(call):
     model = OnlineAutoMLRegressor(b=3, entity="shpo")
     with pytest.raises(UsageError, match=r"^.*'shpo'.*shop.*$"):
         getattr(model, call)({"shop": 1, "heat": 0.0}, *[1.0] * (call == "learn_one"))
-
-
-def test_what_is_refused_changes_nothing():
-    model = OnlineAutoMLRegressor(b=3, entity="shop")
-    model.learn_one({"shop": 1, "heat": 0.0}, 1.0)
-    before = model.dump()
-    with pytest.raises(ValueError, match="finite"):
-        model.learn_one({"shop": 2, "heat": float("inf")}, 1.0)
-    assert model.dump() == before
 
 
 def test_classes_have_no_entities():

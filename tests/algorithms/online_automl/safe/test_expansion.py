@@ -89,17 +89,6 @@ def test_what_is_linear_in_pieces_may_bend_at_each_knot():
         assert np.count_nonzero(pieces) <= 2
 
 
-def test_the_labels_past_by_hand():
-    expansion = FeatureExpansion(1)
-    y = np.array([4, 6, 5, 3], np.float32)
-    advanced(expansion, np.zeros((4, 1), np.float32), y)
-    wide = np.asarray(expansion.look(np.zeros(1, np.float32)).wide)
-
-    # Two seasons of length 2 have passed; no other has.
-    expected = (np.array([3, 5, 6, 5]) - y.mean()) / y.std()
-    assert wide[:N_PAST].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
-
-
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_strange_feature_explains_a_strange_label(sign):
     x, y = sample(80)

@@ -1,5 +1,7 @@
 """Predictions that wait: their weights, their guarantee, and what they may go by."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +15,14 @@ from leaseboard.algorithms.environments.stream import (
     StreamEnvironment,
 )
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.online_automl.late_labels import LateNumbers
+from leaseboard.algorithms.online_automl.late import (
+    ALIKE,
+    PRIOR,
+    TRUSTED,
+    LateNumbers,
+)
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
+from leaseboard.algorithms.online_automl.racing import StreamRace
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
 from leaseboard.algorithms.online_automl.safe.later import (
     BASELINES,
@@ -25,14 +33,7 @@ from leaseboard.algorithms.online_automl.safe.later import (
     RIDGE_PART,
     Parts,
 )
-from leaseboard.algorithms.online_automl.safe.waited import (
-    ALIKE,
-    PRIOR,
-    TRUSTED,
-    Forecasts,
-    Waited,
-)
-from leaseboard.algorithms.online_automl.stream_race import StreamRace
+from leaseboard.algorithms.online_automl.safe.scale import SHOWN
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from tests.algorithms.played import ended
 
@@ -43,12 +44,18 @@ def parts_of(said, lost=1.0):
     return Parts(np.asarray(said, float), np.broadcast_to(lost, N_PARTS), LIMITS, 1.0)
 
 
+def shown(label):
+    """Return a race of which learners see that label."""
+    expansion = SimpleNamespace(scale=np.full(SHOWN + 1, label))
+    return SimpleNamespace(ensemble=SimpleNamespace(expansion=expansion))
+
+
 def test_parts_are_weighed_by_what_they_said_when_it_was_said():
     said = np.arange(N_PARTS, dtype=float)
-    waited = Waited(())
+    waited = LateNumbers(())
     prediction, kept = waited.predict(parts_of(said))
     waited.predict(parts_of(said + 100))  # counts when it is answered
-    waited.update(2.5, 2.5, prediction, kept, delay=1)
+    waited.answer(shown(2.5), 2.5, prediction, kept, 1)
 
     losses, worth = PRIOR + (said - 2.5) ** 2, np.ones(N_PARTS)
     worth[[MEAN_PART, RIDGE_PART]] = TRUSTED
@@ -58,18 +65,10 @@ def test_parts_are_weighed_by_what_they_said_when_it_was_said():
         mean = waited.mean(10 * said, np.ones(N_PARTS), waiting)
         assert mean == pytest.approx(10 * weights @ said / weights.sum())
     none = np.where(said == 1, np.inf, 1.0)  # this one has nothing to say
-    assert Waited(()).mean(np.where(said == 1, 1e9, 2.0), none) == 2.0
+    assert LateNumbers(()).mean(np.where(said == 1, 1e9, 2.0), none) == 2.0
 
 
-def test_a_label_out_of_range_is_shown_as_learners_see_it():
-    waited = Waited(())
-    prediction, kept = waited.predict(parts_of(np.zeros(N_PARTS)))
-    waited.update(1e6, 7.0, prediction, kept, delay=0)
-
-    assert waited.losses.max() == 49.0
-
-
-@pytest.mark.parametrize("labels", ["after=24", "after=200", "with=day"])
+@pytest.mark.parametrize("labels", ["after=24", "with=day"])
 def test_the_baselines_of_the_protocol_are_its_own(labels):
     """What `race` ranks: mean, ridge regression, last label, and the one a season ago."""
     rng, n = np.random.default_rng(0), 900
@@ -86,7 +85,7 @@ def test_the_baselines_of_the_protocol_are_its_own(labels):
         OnlineAutoML(b=2).race(stream_schema(stream), 0, "regression"), stream, n, LateNumbers(())
     )
     predict = race.late.predict
-    race.late.predict = lambda parts: found.append(parts.said) or predict(parts)
+    race.late.predict = lambda parts, entity: found.append(parts.said) or predict(parts, entity)
     for _ in arrival.play(race, x, y, days):
         pass
     parts = {"running-mean": MEAN_PART, "online-ridge": RIDGE_PART, "last-label": LABEL,
@@ -104,7 +103,7 @@ def adversarial(delay, with_blocks, n=4000):
     Each label is far from what is predicted, for as long as the baseline that is trusted most is
     near it; then another baseline is right.
     """
-    rng, waited = np.random.default_rng(delay), Waited(())
+    rng, waited = np.random.default_rng(delay), LateNumbers(())
     lost, own, waiting = np.zeros(len(BASELINES)), 0.0, []
     for t in range(n):
         said = rng.normal(scale=3.0, size=N_PARTS)
@@ -117,7 +116,7 @@ def adversarial(delay, with_blocks, n=4000):
         due = len(waiting) > delay
         while due and waiting:
             label, prediction, kept = waiting.pop(0)
-            waited.update(label, label, prediction, kept, delay=len(waiting))
+            waited.answer(shown(label), label, prediction, kept, len(waiting))
             due = with_blocks
     allowed = sum(state[ALLOWED] for state in waited.copies)
     assert len(waited.copies) <= delay + 1
@@ -130,15 +129,6 @@ def test_no_labels_make_it_worse_than_the_theorem_allows(delay, with_blocks):
     excess, allowed = adversarial(delay, with_blocks)
 
     assert excess <= allowed
-
-
-def test_intervals_of_forecasts_are_a_quantile_of_the_errors_that_were_measured():
-    forecasts = Forecasts()
-    for error in range(1, 20):
-        forecasts.measure(0.0, float(error), 1.0)
-
-    assert forecasts.half(0.9, spread=2.0) == 36.0
-    assert forecasts.half(0.96, spread=2.0) == np.inf  # twenty errors show no more than .95
 
 
 @pytest.fixture(scope="module")
@@ -195,15 +185,6 @@ def test_the_year_after_the_first_one_is_predicted_by_its_trend():
     model.learn_many(frame[:365], labels[:365])
 
     assert np.sqrt(np.mean((model.forecast_many(frame[365:]) - labels[365:]) ** 2)) < 18.0
-
-
-def test_a_season_goes_on_by_its_place():
-    rng, season = np.random.default_rng(0), np.array([1.0, 5.0, 2.0, 8.0, 3.0, 9.0, 4.0])
-    model = OnlineAutoMLRegressor(b=8)
-    model.learn_many(np.zeros((700, 1)), np.tile(season, 100) + rng.normal(scale=0.1, size=700))
-    found = model.forecast_many(np.zeros((70, 1)))
-
-    assert np.sqrt(np.mean((found - np.tile(season, 10)) ** 2)) < 0.12
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from itertools import combinations, combinations_with_replacement, pairwise
+from itertools import combinations, pairwise
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -54,25 +54,6 @@ def test_what_a_configuration_has_is_reported_in_words():
     assert reported.groups == {"a, b, 2 more": ["a", "b", "c", "d"]}
 
 
-def test_all_pairs_are_two_words():
-    reported, known = words(*([f"x{k}"] for k in range(24)))
-    pairs = tuple(combinations_with_replacement(known.raw, 2))
-    past = (known.last, "a")
-
-    assert crossed(reported, *pairs, names=known.raw) == ["all pairs"]
-    assert crossed(reported, *pairs, past, names=(*known.raw, known.last)) == [
-        "all pairs",
-        "x0 × last 3 labels",
-    ]
-    assert len(crossed(reported, *pairs[:1], *pairs[2:], names=known.raw)) == len(pairs) - 1
-    few = tuple(combinations_with_replacement("abc", 2))
-    assert crossed(reported, *few, ("a", "d"), names=known.raw) == [
-        "all pairs of x0, x1, x2",
-        "x0 × x3",
-    ]
-    assert crossed(reported, ("a", "a"), names=known.raw) == ["x0 × x0"]
-
-
 def test_parts_of_a_column_are_reported_by_its_name_and_the_part():
     hours = [Origin("day", "hour", str(hour)) for hour in range(24)]
     reported, known = words(
@@ -88,22 +69,6 @@ def test_parts_of_a_column_are_reported_by_its_name_and_the_part():
         "(day: hour, day: days, text: words) × kind=c",
         "size × (kind='a, b', y)",
     ]
-
-
-def test_a_namespace_that_people_have_named_is_called_so():
-    reported, known = words(["u", "v", "w"], ["weather"], called={"a": "weather"})
-
-    assert crossed(reported, ("a", "b"), names=known.raw) == ["weather × weather (2)"]
-    assert reported.groups["weather"] == ["u", "v", "w"]
-
-
-def test_without_representations_interactions_alone_are_reported():
-    schema = Schema(("a", "b"), ((0,), (1,)), ("x", "y"))
-
-    assert Words(schema).parameters(VWConfiguration((("a", "b"),))) == {
-        "interactions": ["x × y"],
-        "learning_rate": 0.5,
-    }
 
 
 names = st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=40)), min_size=2, max_size=12)

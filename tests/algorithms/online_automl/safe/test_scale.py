@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online_automl.safe.scale import (
-    COUNT,
     HIGH,
     LOW,
-    MARGIN,
     MEAN,
     MOST_STRAYS,
     NEAR,
@@ -34,25 +32,6 @@ def scale_of(labels):
     return scale
 
 
-def test_of_three_labels_no_one_can_say_which_one_is_strange():
-    scale = scale_of([5.0])
-
-    assert scale[[COUNT, LOW, HIGH, MEAN]].tolist() == [1.0, 5.0, 5.0, 5.0]
-    assert deviation(scale) == 0.0
-    assert clipped(9.0, scale) == clipped(9.0, scale_of([5.0, 4.0])) == 9.0
-
-
-@pytest.mark.parametrize("place", range(4))
-def test_an_outlier_among_the_first_four_is_found_by_the_fourth(place):
-    labels = [1.0, 2.0, 3.0]
-    labels.insert(place, 1e6)
-    scale = scale_of(labels)
-
-    assert scale[[LOW, HIGH]].tolist() == [2 - MARGIN, 3 + MARGIN]
-    shown = [1.0, 2.0, 3.0, 6.0]
-    assert (scale[MEAN], deviation(scale)) == (np.mean(shown), np.std(shown))
-
-
 @pytest.mark.parametrize(("apart", "extends"), [(1, True), (NEAR, True), (NEAR + 1, False)])
 def test_only_another_outlier_that_is_near_confirms_one(apart, extends):
     labels = [1.0, 2.0, 3.0, 2.0] * 10
@@ -60,17 +39,6 @@ def test_only_another_outlier_that_is_near_confirms_one(apart, extends):
     scale = scale_of([*strays, *labels, 1e6, *labels[: apart - 1], 9e5])
 
     assert (scale[HIGH] > 1e6) == extends
-
-
-def test_equal_labels_have_no_width_until_another_comes_twice():
-    scale = scale_of([3.0, 3.0, 3.0, 5.0])
-    assert scale[[LOW, HIGH]].tolist() == [3.0, 3.0]
-    assert deviation(scale) == 0.0
-
-    learn_label(5.0, scale)
-    assert clipped(5.0, scale) == 3.0
-    learn_label(5.0, scale)
-    assert scale[[LOW, HIGH]].tolist() == [3 - MARGIN * 2, 5 + MARGIN * 2]
 
 
 @given(LABELS)
@@ -139,21 +107,6 @@ def test_absurd_labels_are_shown_as_the_label_before_wherever_they_are(strays):
     assert deviation(scale) == pytest.approx(deviation(clean), rel=0.02)
 
 
-@pytest.mark.parametrize("at", [STEADY - 1, STEADY])
-def test_a_label_is_a_stray_from_the_tenth_on(at):
-    scale = scale_of(ORDINARY[:at])
-    expected = ORDINARY[at - 1] if at >= STEADY else scale[HIGH]
-    assert clipped(1e6, scale) == expected
-
-
-@pytest.mark.parametrize("side", [LOW, HIGH])
-def test_a_label_is_a_stray_just_beyond_the_range_and_not_on_it(side):
-    scale = scale_of(ORDINARY)
-    beyond = math.nextafter(scale[side], math.copysign(math.inf, scale[side]))
-    assert clipped(scale[side], scale) == scale[side]
-    assert clipped(beyond, scale) == ORDINARY[-1]
-
-
 @pytest.mark.parametrize("level", [1e3, -1e6])
 def test_a_level_that_stays_is_shown_in_full_from_the_fourth_label_on(level):
     scale, shown = scale_of(ORDINARY), []
@@ -179,9 +132,3 @@ def test_rare_events_are_learned_if_they_are_not_too_rare(apart, strays):
             learn_label(label, scale)
 
     assert found == [True] * strays + [False] * (8 - strays)
-
-
-def test_a_label_that_its_features_explain_is_clipped():
-    scale = scale_of(ORDINARY)
-    assert clipped(1e6, scale, explained=True) == scale[HIGH]
-    assert clipped(1e6, scale) == ORDINARY[-1]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.online_automl.safe.expansion import (
-    NARROW,
     RIDGE_ON_PAST,
     FeatureExpansion,
     simple_of,
@@ -59,15 +58,6 @@ def test_twenty_of_two_thousand_columns_are_found():
     assert loss(x, (x @ weights + rng.normal(size=2000)).astype(np.float32)) < 0.22
 
 
-def test_what_is_linear_in_all_of_many_columns_is_as_good_as_ridge():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(2000, 150)).astype(np.float32)
-    y = (x @ rng.normal(size=150) + rng.normal(size=2000)).astype(np.float32)
-    ridge = OnlineRidge().predictor(150, "regression").learn_many(x, y)
-
-    assert loss(x, y) <= 1.1 * ((ridge - y) ** 2).mean() / y.var()
-
-
 def test_classes_among_columns_of_noise_do_not_form_a_cliff_either():
     x, y = fried(2000, 65)
     losses = []
@@ -114,40 +104,6 @@ def test_of_noise_few_features_join(kind, labels):
         joined += len(held(learned(x, y)[0]))
 
     assert joined <= 6  # of 900, at ten times
-
-
-def test_weak_features_join_once_the_strong_ones_have():
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(1000, D))
-    weights = np.zeros(D)
-    weights[[3, 50, 299]] = 5, -3, 0.6
-    expansion, found = learned(x, y := x @ weights + rng.normal(size=1000))
-
-    assert {3, 50, 299} <= {*held(expansion)}
-    assert ((found - y)[500:] ** 2).mean() < 1.3
-
-
-def test_of_copies_one_joins():
-    rng = np.random.default_rng(2)
-    x = np.tile(rng.normal(size=(800, 30)), (1, 10))
-    expansion, _ = learned(x, 2 * x[:, 0] - x[:, 7] + 0.3 * rng.normal(size=800))
-
-    assert len({column % 30 for column in held(expansion)} & {0, 7}) == 2
-    assert len(held(expansion)) <= 4
-
-
-def test_a_feature_that_matters_takes_the_slot_of_one_that_does_not():
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(1500, NARROW))
-    expansion = FeatureExpansion(NARROW)
-    learned(x[:300], x[:300, 0] + 0.3 * rng.normal(size=300), expansion)
-    expansion.grow(NARROW + 30)
-    x = np.c_[x, rng.normal(size=(1500, 30))]
-    expansion, found = learned(x[300:], y := x[300:, 0] + 2 * x[300:, NARROW + 5], expansion)
-
-    assert {0, NARROW + 5} <= {*held(expansion)}
-    assert len(held(expansion)) == NARROW
-    assert ((found - y)[-500:] ** 2).mean() < 0.2 * y.var()
 
 
 def test_memory_is_bounded_and_keeps_the_last_examples_as_it_shrinks():

@@ -2,7 +2,6 @@
 
 import datetime as dt
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -39,21 +38,6 @@ def test_what_it_reports_of_three_classes():
     assert first == sample()[1][0]
 
 
-def test_saved_with_three_classes_it_goes_on_exactly(tmp_path):
-    model, _, y = learned()
-    model.save(tmp_path / "model")
-    double = OnlineAutoMLClassifier.load(tmp_path / "model")
-    late_x, late_y = sample(200, seed=1)
-    late_y[100] = "grey"
-    for one in (model, double):
-        one.learn_many(late_x, late_y)
-        one.learn_one({0: 1.0, 1: 0.0, "new": 1.0}, "grey")
-
-    asked = {0: 0.3, 1: 0.0, "new": 1.0}
-    assert double.predict_proba_one(asked) == model.predict_proba_one(asked)
-    assert double.classes == model.classes == [*dict.fromkeys([*y, "grey"])]
-
-
 @pytest.mark.parametrize(
     "labels",
     [
@@ -72,13 +56,6 @@ def test_a_missing_label_is_not_a_class(labels):
         model.learn_many(np.zeros((3, 1)), labels)
 
     assert (model.examples, model.classes) == (0, [])
-
-
-def test_labels_are_taken_unchanged():
-    model = OnlineAutoMLClassifier(b=3)
-    model.learn_many(np.zeros((6, 1)), [1, "a", "1", (1, 2), 2**53, 2**53 + 1])
-
-    assert model.classes == [1, "a", "1", (1, 2), 2**53, 2**53 + 1]
 
 
 @pytest.mark.parametrize(
@@ -108,8 +85,7 @@ def test_labels_of_an_array_are_pythons_and_saved(labels, tmp_path):
 
 @pytest.mark.parametrize(
     "label",
-    [pd.Timestamp("2024"), dt.date(2024, 1, 1), np.datetime64("2024-01-01", "ns"), Fraction(1, 3),
-     np.timedelta64(1, "ns"), Decimal("1.5"), Decimal("NaN"), 1j, len],
+    [pd.Timestamp("2024"), dt.date(2024, 1, 1), np.timedelta64(1, "ns"), Decimal("1.5"), 1j, len],
     ids=repr,
 )  # fmt: skip
 def test_labels_that_could_not_be_saved_are_refused(label):
@@ -123,7 +99,7 @@ def test_labels_that_could_not_be_saved_are_refused(label):
         lambda: model.learn_many(np.zeros((1, 1)), [label]),
         lambda: model.learn_label("id", label),
     ):
-        with pytest.raises(UsageError, match=r"is not a class that can be saved: take a text"):
+        with pytest.raises(UsageError, match="is not saved: keep numbers"):
             learn()
 
     assert (model.examples, model.classes, model.n_pending) == (0, [], 1)

@@ -58,21 +58,6 @@ def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
 
 
 @pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
-def test_predicting_changes_nothing(settings):
-    x, y = product(300)
-    asked, unasked = OnlineAutoMLRegressor(**settings), OnlineAutoMLRegressor(**settings)
-    for model in (asked, unasked):
-        model.learn_many(x[:200], y[:200])
-    asked.predict_one({"0": 2.0, "unheard": {"of": 1.0}})
-    asked.predict_many(x)
-
-    assert np.array_equal(
-        asked.predict_then_learn_many(x[200:], y[200:]),
-        unasked.predict_then_learn_many(x[200:], y[200:]),
-    )
-
-
-@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
 def test_new_features_and_namespaces_join(settings):
     model = OnlineAutoMLRegressor(**settings)
     for t in range(200):
@@ -85,15 +70,6 @@ def test_new_features_and_namespaces_join(settings):
     parameters = [getattr(event, "parameters", {}) for event in model.history]
     crossed = {cross for one in parameters for cross in one.get("interactions", [])}
     assert {"item|place", "item × place"} & crossed
-
-
-def test_importance_is_as_if_seen_more_often():
-    model = OnlineAutoMLRegressor(algorithm="chacha", b=1)
-    model.learn_one({"a": 1.0}, 10.0, w=5.0)
-    light = OnlineAutoMLRegressor(algorithm="chacha", b=1)
-    light.learn_one({"a": 1.0}, 10.0)
-
-    assert model.predict_one({"a": 1.0}) > light.predict_one({"a": 1.0})
 
 
 @pytest.mark.parametrize(
@@ -136,16 +112,12 @@ def test_a_missing_column_of_a_frame_counts_zero_and_an_array_has_all():
     ("settings", "words"),
     [
         ({"namespaces": 3}, r"namespaces 3 must map names to lists of features: as in \{"),
-        ({"namespaces": {"a": 3}}, "namespace 'a': 3 is not a list of names"),
-        ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is not a list of names"),
         ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
         ({"b": 0}, "online-automl: setting b=0 must be at least 1"),
         ({"algorithm": "chacha-flml"}, "unknown algorithm 'chacha-flml': did you mean 'chacha-f"),
-        (
-            {"algorithm": "apple"},
-            "algorithm 'apple' is not a race of models on a stream, .*chacha-literal",
-        ),
+        ({"algorithm": "apple"}, "algorithm 'apple' is not a race .*chacha-literal"),
         ({"algorithm": "mine.py:Mine"}, "algorithm 'mine.py:Mine' is not a race of models"),
+        ({"max_pending": 1.5}, "max_pending=1.5 must be a whole number"),
         ({"bb": 1}, "unknown setting of online-automl 'bb': did you mean 'b'"),
     ],
 )
@@ -154,15 +126,3 @@ def test_a_bad_setting_is_reported_in_one_line(settings, words):
         OnlineAutoMLRegressor(**settings)
 
     assert "\n" not in str(caught.value)
-
-
-def test_what_cannot_be_written_is_reported_and_leaves_nothing(tmp_path):
-    model = OnlineAutoMLRegressor(**EVAL)
-    model.learn_many(*product(20))
-    (tmp_path / "file").touch()
-    (tmp_path / "folder").mkdir()
-    for path in ("missing/model", "file/model", "folder"):
-        with pytest.raises(UsageError, match=f"{path}' cannot be written .*: name a file in a"):
-            model.save(tmp_path / path)
-
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]

@@ -10,7 +10,6 @@ import pytest
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLRegressor,
 )
-from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES
 
 EVAL = {"algorithm": "chacha", "b": 3}
 N = 60
@@ -84,46 +83,6 @@ def test_a_frame_is_learned_as_its_rows(kind, settings, tmp_path):
     )
 
 
-def test_none_and_nan_are_missing_and_what_is_not_named_is_zero():
-    model = OnlineAutoMLRegressor(**EVAL)
-    for value in (4.0, 6.0, 5.0, 5.5):
-        model.learn_one({"x": value, "c": "red"}, value)
-
-    assert model._features.row(model._features.values({"x": None, "c": None})).tolist() == [
-        0,
-        5.125,
-    ]
-    predictions = [
-        model.predict_one({"x": x, "c": "red"}) for x in (None, math.nan, pd.NA, pd.NaT)
-    ]
-    assert len(set(predictions)) == 1
-    assert (
-        predictions[0]
-        != model.predict_one({"c": "red"})
-        == model.predict_one({"x": 0, "c": "red"})
-    )
-
-
-def test_a_few_columns_have_a_feature_that_reports_their_gaps():
-    model = OnlineAutoMLRegressor(**EVAL)
-    full = dict.fromkeys("abcdefgh", 1.0)
-    model.learn_one(full, 1.0)
-    before = model._features.n_features
-    model.learn_one({**full, "c": None}, 1.0)
-    model.learn_one({**full, "h": None, "a": None, "f": math.nan}, 1.0)
-    features = model._features
-
-    assert before == 8
-    assert features.schema().features[8:] == ("c_is_missing", "a_is_missing")
-    row = features.row(features.values({**full, "a": None, "b": None}))
-    assert row.tolist() == [1.0] * 8 + [0.0, 1.0]
-    array = np.ones((2, 8), dtype=np.float32)
-    array[1, 0] = np.nan
-    numbered = OnlineAutoMLRegressor(**EVAL)
-    numbered.learn_many(array, [1.0, 2.0])
-    assert len(numbered.predict_many(array)) == len(numbered.predict_many(array[:1])) + 1 == 2
-
-
 def test_a_gap_where_there_never_was_one_and_a_feature_no_one_knows_get_an_answer():
     model = OnlineAutoMLRegressor()
     frame = pd.DataFrame({"x": X, "t": TIMES})
@@ -131,41 +90,6 @@ def test_a_gap_where_there_never_was_one_and_a_feature_no_one_knows_get_an_answe
 
     for x in ({"x": None, "t": None}, {"new": None}, {}, {"t": "soon", "x": "many"}, {"new": 5}):
         assert math.isfinite(model.predict_one(x))
-
-
-def test_a_date_is_hour_weekday_waves_of_the_year_and_days_since_the_first():
-    model = OnlineAutoMLRegressor(**EVAL)
-    model.learn_one({"t": dt.datetime(2024, 2, 29, 18)}, 1.0)
-    model.learn_one({"t": dt.datetime(2024, 3, 2, 6)}, 2.0)
-    features = model._features
-    row = features.row(features.values({"t": np.datetime64("2024-03-02T06:30")}))
-
-    assert dict(zip(features.schema().features, row.tolist(), strict=True)) == {
-        "t_days": pytest.approx(1.5 + 0.5 / 24), "t_hour=18": 0, "t_weekday=thursday": 0,
-        "t_year_sine": pytest.approx(math.sin(2 * math.pi * 62 / 365.25), abs=1e-6),
-        "t_year_cosine": pytest.approx(math.cos(2 * math.pi * 62 / 365.25), abs=1e-6),
-        "t_hour=6": 1, "t_weekday=saturday": 1,
-    }  # fmt: skip
-
-
-def test_a_value_may_change_its_type_and_go_back():
-    model = OnlineAutoMLRegressor()
-    for t in range(90):
-        x = 1.0 * (t % 7) if t < 30 or t >= 60 else f"{t % 7} pieces"
-        model.learn_one({"x": x, "z": 1.0}, t % 7)
-
-    assert {"x", "x=3_pieces"} <= set(model._features.schema().features)
-    assert math.isfinite(model.predict_one({"x": "3 pieces", "z": 1.0}))
-
-
-def test_ids_share_a_bounded_number_of_columns():
-    model = OnlineAutoMLRegressor(**EVAL)
-    for t in range(2000):
-        model.learn_one({"id": f"u{t}", "x": t % 3}, t % 3)
-
-    assert model._features.n_features == MOST_VALUES + BUCKETS + 1
-    assert "id=u0" in model._features.schema().features
-    assert "id=u1999" not in model._features.schema().features
 
 
 @pytest.mark.parametrize("settings", [{}, EVAL], ids=["default", "published"])
@@ -192,7 +116,7 @@ TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
     [
         (TWICE, [1.0, 2.0], "column 'x' comes twice"),
         (pd.DataFrame({1: [1.0, 2.0], "1": ["a", "b"]}), [1.0, 2.0], "column '1' comes twice"),
-        (pd.DataFrame({"x": [1.0, math.inf]}), [1.0, 2.0], "example 1 .*not finite in 32 bits"),
+        (pd.DataFrame({"x": [1.0, math.inf]}), [1.0, 2.0], "must be finite in 32 bits"),
         (pd.DataFrame({"x": [1.0, math.inf], "c": ["a", "b"]}), [1.0, 2.0], "'x' is inf"),
         (pd.DataFrame({"x": ["a", "b"], "y": [None, [1]]}), [1.0, 2.0], "'y' holds a list"),
         (

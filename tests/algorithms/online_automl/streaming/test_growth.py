@@ -3,10 +3,6 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.events import ChampionChanged, Paused
-from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.expansion import NARROW
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.algorithms.reference.ridge import MOST_RIDGE
@@ -44,19 +40,6 @@ def test_features_join_also_where_the_ridge_regressions_stop(start, tmp_path):
     assert np.isfinite(predictions[0]).all()
     assert repr(model.live) == repr(double.live)
     assert late < np.var(labels)
-
-
-def test_growth_alone_changes_no_prediction_of_what_has_none_of_the_new():
-    """A feature that is 0 wherever it counts leaves models and simple models unchanged."""
-    x, y = stream(200, 4)
-    model = OnlineAutoMLRegressor(b=6)
-    model.learn_many(x, y)
-    race = model._race
-    before = [race.predict(row) for row in x[:20]]
-    wide = np.concatenate((x[:20], np.zeros((20, 1), dtype=np.float32)), axis=1)
-    model._adopt(model._features.extended({("", "new"): Origin("new")}))
-
-    np.testing.assert_allclose([race.predict(row) for row in wide], before, rtol=1e-6)
 
 
 def test_a_new_namespace_is_seen_by_every_model_with_features_of_its_kind(tmp_path):
@@ -113,22 +96,3 @@ def test_models_make_room_for_more_features(counts, tmp_path):
 
 def _live(race):
     return race.holders[race.live].tolist()
-
-
-def test_a_champion_that_grows_too_large_hands_over():
-    race = OnlineAutoML().race(Schema(("a",), (tuple(range(5)),), tuple("01234")), 0, "regression")
-    list(race.open())
-    whole = race.representations.variants(race.configurations[0])[0]
-    number = next(n for n, one in enumerate(race.configurations) if one == whole)
-    if number not in _live(race):
-        list(race._lease(int(np.flatnonzero(race.holders < 0)[0]), number, 0))
-    list(race._promote(race.slot_of(number)))
-
-    names = tuple(str(column) for column in range(64))
-    events = race.grow(Schema(("a",), (tuple(range(64)),), names))
-
-    changed = [event for event in events if isinstance(event, ChampionChanged)]
-    assert [event.previous for event in changed] == [number]
-    assert number in {event.configuration for event in events if isinstance(event, Paused)}
-    assert number not in _live(race)
-    assert race.champion == race.holders[race.champion_slot]

@@ -57,15 +57,3 @@ def test_the_user_names_levels(model):
 def test_published_races_have_none():
     with pytest.raises(UsageError, match="'chacha-literal' keeps no prediction intervals"):
         OnlineAutoMLRegressor(algorithm="chacha-literal").predict_interval_one({"a": 1.0})
-
-
-def test_labels_that_float32_does_not_have_are_held():
-    model = OnlineAutoMLRegressor(b=2)
-    held = []
-    for t in range(900):
-        label = 0.4 if t % 50 == 0 else 0.3
-        low, high = model.predict_interval_one({"a": float(t % 7)})
-        held.append(low <= label <= high)
-        model.learn_one({"a": float(t % 7)}, label)
-
-    assert np.mean(held[400:]) > 0.9

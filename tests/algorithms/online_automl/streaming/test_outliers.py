@@ -46,16 +46,6 @@ def test_a_level_that_stays_is_followed_within_ten_rows():
     assert followed[AT + 200 :].mean() < 2 * clean[AT + 200 :].mean()
 
 
-def test_a_new_model_has_no_weight_before_it_has_learned():
-    """No prediction is far off where a round begins and a model starts from nothing."""
-    for seed in (1, 5):
-        rng = np.random.default_rng(seed)
-        X, y = rng.normal(size=(3600, 3)).astype(np.float32), np.zeros(3600)
-        for t in range(1, len(y)):
-            y[t] = 0.999 * y[t - 1] + rng.normal() + X[t, 0]
-        assert errors(X, y)[200:].max() < 7.0**2
-
-
 @pytest.mark.parametrize(("size", "importance"), [(3e38, 1.0), (1e30, 1e9)])
 def test_labels_near_the_largest_number_are_learned(size, importance):
     """Predictions stay finite; and what has a pattern is found, as of small labels."""

@@ -63,30 +63,6 @@ def test_one_example_one_column_and_none(kind):
     assert [*model.feature_importances_] == ["a"]
 
 
-def test_a_new_column_an_importance_and_a_block_count():
-    random = np.random.default_rng(1)
-    x = random.normal(size=(600, 2)).astype(np.float32)
-    y = np.where(np.arange(600) % 2, 5.0 * x[:, 0], 5.0 * x[:, 1])
-    weights = np.arange(600) % 2 * 1.0
-    some, all_of_them = OnlineAutoMLRegressor(b=5), OnlineAutoMLRegressor(b=5)
-    some.learn_many(x[1::2], y[1::2])
-    all_of_them.learn_many(x, y, weights)
-    assert some.feature_importances_ == all_of_them.feature_importances_
-    assert [*some.feature_importances_] == ["0", "1"]
-    for t in range(300):
-        some.learn_one({"0": float(x[t, 0]), "1": 0.0, "new": float(x[t, 1])}, 9.0 * x[t, 1])
-    assert next(iter(some.feature_importances_)) == "new"
-
-
-@pytest.mark.parametrize("algorithm", ["online-automl", "chacha-literal"])
-def test_of_many_columns_fewer_examples_are_permuted(algorithm):
-    random = np.random.default_rng(2)
-    x = random.normal(size=(200, 100)).astype(np.float32)
-    model = OnlineAutoMLRegressor(algorithm=algorithm, b=2)
-    model.learn_many(x, x[:, 7])
-    assert next(iter(model.feature_importances_)) == "7"
-
-
 def test_classes_are_found_by_what_divides_them():
     random = np.random.default_rng(3)
     x = random.normal(size=(500, 3)).astype(np.float32)

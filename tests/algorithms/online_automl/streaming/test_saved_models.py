@@ -58,37 +58,6 @@ def test_a_saved_model_goes_on_exactly(settings, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "model"]
 
 
-@pytest.mark.parametrize("settings", [{}, {"algorithm": "chacha-literal"}], ids=str)
-def test_a_saved_model_grows_as_the_one_it_was_saved_from(settings, tmp_path):
-    x, y = product()
-    model = OnlineAutoMLRegressor({"pair": ["p", "q"]}, **settings)
-    for row, label in zip(x.tolist(), y.tolist(), strict=True):
-        model.learn_one({"p": row[0], "q": row[1], "other": {"r": row[2]}, "text": "red"}, label)
-    model.save(tmp_path / "model")
-    double = OnlineAutoMLRegressor.load(tmp_path / "model")
-    for one in (model, double):
-        for row, label in zip(x.tolist(), y.tolist(), strict=True):
-            one.learn_one({"p": row[0], "new": row[3], "place": {"s": row[2]}}, label)
-
-    assert repr(model.history) == repr(double.history)
-    assert model.live == double.live
-
-
-@pytest.mark.parametrize(
-    "classes", [("no", "yes"), (0, 1), (False, True), (3, 7), ((1, 2), None), (b"n", b"y")]
-)
-def test_classes_are_saved_unchanged(classes, tmp_path):
-    model = OnlineAutoMLClassifier(**EVAL)
-    known = [one for one in classes if one is not None]
-    for t in range(30):
-        model.learn_one({"a": t % 3 - 1.0}, known[t % len(known)])
-    model.save(tmp_path / "model")
-    double = OnlineAutoMLClassifier.load(tmp_path / "model")
-
-    assert [(type(one), one) for one in double.classes] == [(type(one), one) for one in known]
-    assert model.predict_proba_one({"a": 1.0}) == double.predict_proba_one({"a": 1.0})
-
-
 # Files that hold something else
 
 

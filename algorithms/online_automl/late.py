@@ -1,0 +1,319 @@
+"""What predicts while labels are pending, by its late errors, of numbers and of classes.
+
+It is asked in place of a race where others wait for their labels, by the estimators and on
+environments alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leaseboard.algorithms.array_types import Doubles, Floats, Slots
+from leaseboard.algorithms.online.conformal import Intervals
+from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
+from leaseboard.algorithms.online_automl.safe.aggregate import (
+    FIELDS,
+    LARGEST,
+    aggregate,
+    new_aggregate,
+    weigh,
+)
+from leaseboard.algorithms.online_automl.safe.later import (
+    BASELINES,
+    MEAN_PART,
+    N_PARTS,
+    RIDGE_PART,
+    Parts,
+    Waiting,
+    parts_of,
+)
+from leaseboard.algorithms.online_automl.safe.log_odds import logit
+from leaseboard.algorithms.online_automl.safe.mixture import learning_rate, posterior_mean
+from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN, deviation
+from leaseboard.algorithms.plain import Saved
+from leaseboard.algorithms.transcendental import exp_all
+
+PRIOR = 20.0
+"""Answers as which the losses count that parts would have had."""
+
+TRUSTED, ALIKE = 4, 0.85
+"""See `Weighed`."""
+
+PLACES = np.array([*range(N_PARTS), *[MEAN_PART, RIDGE_PART] * (TRUSTED - 1)])
+"""The parts, as often as they count."""
+
+MEMORY = 1000.0
+"""Answers after which a loss counts 1/e."""
+
+SCORES = 1000
+"""Errors that intervals of forecasts are made of."""
+
+EXPECTED = 0.1
+"""Errors that are expected of each that predicts a class, before any is known."""
+
+LATER, ON_FEATURES, STALE, LAST, COMMON = range(5)
+"""What predicts a class: the race without past labels; logistic regressions on features; the race
+by the last labels that are known; the last class; and the one that came most often."""
+
+PLACES_OF_CLASSES = np.array([*range(1 + COMMON), LATER, *[ON_FEATURES] * (TRUSTED - 1)])
+"""They, as often as they count."""
+
+MOST_PLACES = 16
+"""How much more often the last class counts at most. Of a file that is sorted by class it is the
+first to say the next class, long before the errors of the others are known."""
+
+
+class Late(Saved):
+    """Predictor that does what the race would next, if others wait without past labels."""
+
+    def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[Any, Doubles]:
+        """Return a prediction of an example, and what `answer` needs of it, last its entity.
+
+        Parameters
+        ----------
+        race : Race, OneVsRest, or None before the first example
+        row : ndarray of float32, shape (n_features,)
+        waiting : Waiting
+            How many wait for their labels.
+        """
+        return 0.0 if race is None else race.predict(row, later=waiting[-1] > 0), np.zeros(1)
+
+    def answer(self, race: Any, label: float, prediction: Any, kept: Doubles, delay: int) -> None:
+        """Learn the label of a prediction, since which `delay` others were made."""
+
+    def forget(self, kept: Doubles) -> None:
+        """Let a prediction go whose label never comes."""
+
+    def notes(self, race: Any) -> dict[str, float]:
+        """Return metrics of late predictions."""
+        del race
+        return {}
+
+
+class Weighed(Late):
+    """Posterior mean of parts by what each has lost in predictions whose labels came later.
+
+    They are weighed as models are in `leaseboard.algorithms.online_automl.safe.mixture`, mean and
+    ridge regression `TRUSTED` times; what they would have lost counts as `PRIOR` answers. Of
+    predictions that wait together the errors are alike, so that n of them say less than n errors
+    that were known one after the other, and little more than one: as many as ``n**(1 - ALIKE)``.
+
+    Attributes
+    ----------
+    places : ndarray of int64
+        The parts, as often as they count.
+    losses : ndarray of float64, shape (n_parts,)
+        Discounted squared losses.
+    mass : ndarray of float64, shape (1,)
+        Their number, discounted alike.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("losses", "mass")
+
+    def __init__(self, places: Slots = PLACES) -> None:
+        self.places, self.losses, self.mass = places, np.zeros(1 + places.max()), np.zeros(1)
+
+    def mean(self, said: Doubles, lost: Doubles, waiting: int = 0) -> float:
+        """Return the posterior mean of the parts of a prediction, before which so many wait."""
+        losses, mass = PRIOR * lost + self.losses, PRIOR + float(self.mass[0])
+        eta = learning_rate(self.places, losses, mass / (1.0 + waiting) ** ALIKE)
+        return float(posterior_mean(said, self.places, losses, eta))
+
+    def learn(self, said: Doubles, label: float) -> None:
+        """Take what the parts of a prediction have lost."""
+        kept = 1.0 - 1.0 / MEMORY
+        self.losses[:] = kept * self.losses + (said - label) ** 2
+        self.mass[:] = kept * self.mass + 1.0
+
+
+class Forecasts(Weighed):
+    """Predictions of rows none of whose labels is known before all are predicted.
+
+    Intervals hold what the given share of the last `SCORES` errors held that were measured so,
+    each in units of the recent errors of its entity (split conformal prediction): as many of
+    the next labels, if these follow on the last ones as those did on the ones before.
+
+    Attributes
+    ----------
+    scores : ndarray of float64
+        These errors, the latest last.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "scores")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores = np.full(SCORES, math.nan)
+
+    def measure(self, prediction: float, label: float, spread: float) -> None:
+        """Learn how far off a prediction was, in units of the recent errors of its entity."""
+        self.scores = np.append(self.scores[1:], abs(label - prediction) / spread)
+
+    def half(self, level: float, spread: float) -> float:
+        """Return half the width of an interval; infinite while there are too few errors."""
+        known = np.sort(self.scores[~np.isnan(self.scores)])
+        rank = math.ceil(level * (len(known) + 1))
+        return float(known[rank - 1]) * spread if 0 < rank <= len(known) else math.inf
+
+
+class LateNumbers(Weighed):
+    """Numbers whose labels come later.
+
+    The posterior mean of the parts, next to the naive baselines, is an
+    expert of the aggregate (`leaseboard.algorithms.online_automl.safe.aggregate`), of which there
+    are as many copies as predictions wait at a time: each prediction takes one that no other waits
+    for [1]_.
+
+    **Theorem.** For every sequence of labels, in whatever order they come, the squared loss of all
+    predictions that were answered is at most that of the best baseline, plus for each copy the
+    constant of the aggregate with one expert more than `BASELINES`. There are at most D + 1
+    copies, where D predictions wait at most when one is made.
+
+    *Proof.* A copy predicts a part of the sequence, and knows each label of this part before it
+    predicts the next. So its theorem holds, and the losses of the copies sum. A copy is made only
+    where all others wait. ∎
+
+    With labels that come before the next prediction there is one copy, and the theorem is the
+    first one.
+
+    References
+    ----------
+    .. [1] Joulani, Gyorgy, Szepesvari. Online learning under delayed feedback. ICML 2013.
+
+    Parameters
+    ----------
+    levels : sequence of float
+        Of intervals.
+
+    Attributes
+    ----------
+    ahead : Forecasts
+        Of blocks of rows none of whose labels is known before all are predicted.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "intervals", "ahead")
+
+    def __init__(self, levels: Sequence[float]) -> None:
+        super().__init__()
+        self.intervals, self.ahead = Intervals(levels, later=True), Forecasts()
+        self.copies, self.free = [new_aggregate(1 + len(BASELINES))], [0]
+
+    def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[float, Doubles]:
+        """See `Late.ask`."""
+        if race is None or not race.at:
+            none = [*[0.0] * (N_PARTS + 3), -1.0, *self.intervals.ask(0.0), 0.0]
+            return super().ask(race, row, waiting)[0], np.array(none)
+        entity = race.head.entity(row)
+        return self.predict(parts_of(race, row, waiting[-1], waiting[entity]), entity)
+
+    def predict(self, parts: Parts, entity: int = 0) -> tuple[float, Doubles]:
+        """Return the prediction by its parts, and what `answer` needs of it.
+
+        It is what the parts said, their mean, the range of labels and the copy, what
+        `Intervals.ask` returns, and the entity.
+        """
+        waiting = len(self.copies) - len(self.free)
+        if not self.free:
+            self.free.append(len(self.copies))
+            self.copies.append(new_aggregate(1 + len(BASELINES)))
+        copy, mean = self.free.pop(), self.mean(parts.said, parts.lost, waiting)
+        prediction = aggregate(_experts(parts.said, mean), self.copies[copy])
+        own, asked = np.array([mean, *parts.limits, copy]), self.intervals.ask(prediction)
+        return prediction, np.concatenate((parts.said, own, asked, [entity]))
+
+    def answer(
+        self, race: Any, label: float, prediction: float, kept: Doubles, delay: int
+    ) -> None:
+        """See `Late.answer`."""
+        said, (mean, low, high, copy), asked = np.split(kept[:-1], [N_PARTS, N_PARTS + 4])
+        if copy < 0:
+            return
+        shown = float(race.ensemble.expansion.scale[SHOWN])
+        within = min(max(shown, low), high)
+        weigh(_experts(said, mean), label, within, high - low, self.copies[int(copy)])
+        self.free.append(int(copy))
+        self.learn(said, shown)
+        self.intervals.update(label, prediction, asked, delay)
+
+    def around(self, prediction: float, level: float, kept: Doubles) -> tuple[float, float]:
+        """Return the interval that a prediction was given, of which that was kept."""
+        return self.intervals.around(prediction, level, kept[N_PARTS + 4 : -1])
+
+    def forget(self, kept: Doubles) -> None:
+        """See `Late.forget`."""
+        if kept[N_PARTS + 3] >= 0:
+            self.free.append(int(kept[N_PARTS + 3]))
+        if len(self.free) == len(self.copies):  # of those that learned nothing one is enough
+            self.copies = [each for each in self.copies if each[LARGEST] > 0.0] or self.copies[:1]
+            self.free = [*range(len(self.copies))]
+
+    def notes(self, race: Any) -> dict[str, float]:
+        """Return metrics of intervals."""
+        return self.intervals.notes(deviation(race.ensemble.expansion.scale))
+
+    def state(self) -> dict[str, Any]:
+        """See `Saved.state`."""
+        return super().state() | {"copies": np.array(self.copies), "free": self.free}
+
+    def fill(self, state: Any) -> None:
+        """See `Saved.fill`."""
+        super().fill(state)
+        self.copies, self.free = [*state["copies"].copy()], [*map(int, state["free"])]
+        if not all(each.shape == (FIELDS + 1 + len(BASELINES),) for each in self.copies):
+            raise ValueError("copies of an aggregate of another size")
+
+
+def _experts(said: Doubles, mean: float) -> Doubles:
+    return np.array([mean, *said[[*BASELINES]]])
+
+
+class LateClasses(Weighed):
+    """Mean of what predicts a class while labels are pending, by the errors of each.
+
+    As for numbers, each is judged by what it said while labels were pending, and n predictions
+    that wait together count as few. No theorem bounds the errors.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(PLACES_OF_CLASSES)
+
+    def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[Any, Doubles]:
+        """See `Late.ask`; probabilities, or of an environment's two classes log odds."""
+        n_classes = getattr(race, "n_classes", 2) if race is not None and race.at else 0
+        if not waiting[-1] or n_classes < 2:  # nothing is learned, but that there is one class
+            votes = np.append(np.full(1 + COMMON, 0.0 if n_classes == 1 else -1.0), 0.0)
+            return super().ask(race, row, waiting)[0], votes
+        many = isinstance(race, OneVsRest)
+        races: list[Any] = race.races if many else [race]
+        later, ridge, stale = np.array([each.late_margins(row) for each in races]).T.copy()
+        if many:
+            last, counts = race.mixture.last, np.asarray(race.mixture.counts[0])
+            first = race.of_margins(later, row, later=True)
+            third, second = race.of_margins(stale, row), race.of_margins(ridge)
+        else:
+            scale = race.ensemble.expansion.scale
+            last, mean = int(scale[SHOWN] > 0.0), float(scale[MEAN])
+            counts = np.array([1.0 - mean, 1.0 + mean])
+            odds = 1.0 / (1.0 + exp_all(np.clip([-later, -ridge, -stale], -500.0, 500.0)))
+            first, second, third = np.column_stack((1.0 - odds, odds))
+        wrong = (self.losses[LAST] + 1.0) / (self.mass[0] + 2.0)
+        more = min(MOST_PLACES, max(0.0, (1.0 - wrong) / wrong - 1.0) ** 2)
+        self.places = np.append(PLACES_OF_CLASSES, np.full(int(more), LAST))
+        fourth = np.full(len(counts), wrong / max(1, len(counts) - 1))
+        fourth[last] = 1.0 - wrong
+        said = np.array([first, second, third, fourth, counts / max(counts.sum(), 1.0)])
+        lost = np.full(len(said), EXPECTED)
+        shares = np.array([self.mean(each, lost, waiting[-1]) for each in said.T.copy()])
+        votes = np.append(said.argmax(axis=1), 0.0)
+        votes[LAST] = last  # also where another class is more probable
+        return (shares if many else logit(shares[1] - shares[0])), votes
+
+    def answer(self, race: Any, label: float, prediction: Any, kept: Doubles, delay: int) -> None:
+        """See `Late.answer`; a class by its number, or of two by the sign of `label`."""
+        del prediction, delay
+        if kept[0] >= 0.0:
+            self.learn(kept[:-1] != (label if isinstance(race, OneVsRest) else label > 0.0), 0.0)
