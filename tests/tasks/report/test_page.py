@@ -6,7 +6,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.checksums import load_result
 from leaseboard.tasks.folder.results import shown_at, write_result
 from leaseboard.tasks.report import build
-from leaseboard.tasks.report.page import Section, page_of
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
 from leaseboard.tasks.score.summary import compared
 from tests.page_reader import read_page
@@ -76,7 +75,7 @@ def test_a_folder_without_a_suite_gets_a_page_too(run_folder):
 def test_a_page_on_which_one_dataset_alone_has_results_ranks_nothing(tmp_path, suite, make_run):
     """The second dataset is skipped, as one that cannot be downloaded is."""
     suite = suite.model_copy(update={"data": [suite.data[0], suite.data[2]], "published": []})
-    make_run(tmp_path / "lone", suite, rounds=2)
+    make_run(tmp_path / "lone", suite)
     read = read_page(build.build(tmp_path / "lone", suite))
 
     assert any(ONE_SET_RULE in words for words in read.words)
@@ -111,7 +110,3 @@ def test_a_change_of_results_page_or_suite_changes_the_fingerprint(built_folder,
     assert build.fingerprint(built_folder, None) != before
     (built_folder / "report.html").unlink()
     assert build.fingerprint(built_folder, suite) != before
-
-
-def test_a_page_may_have_sections_without_anything_in_them():
-    assert "<h2>Nothing</h2>" in page_of("t", [Section("none", "Nothing")])

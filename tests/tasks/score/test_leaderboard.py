@@ -10,7 +10,7 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import MEANS
 from leaseboard.tasks.folder.results import shown_at
-from leaseboard.tasks.score.frame import as_frame, by_measure, describe_metrics
+from leaseboard.tasks.score.frame import as_frame, by_measure
 from leaseboard.tasks.score.leaderboard import leaderboard
 from leaseboard.tasks.score.table import (
     FAILED,
@@ -21,7 +21,6 @@ from leaseboard.tasks.score.table import (
     normalised,
     scaled,
     score_table,
-    significant,
 )
 from tests.tasks.score.conftest import frame_of
 
@@ -98,11 +97,6 @@ def test_what_one_leaderboard_cannot_compare_is_refused(tmp_path):
         as_frame(shown_at(tmp_path))
 
 
-def test_significant_digits():
-    found = significant(np.array([1234567891.4, 0.0, -0.1234567891234])).tolist()
-    assert found == [1234567890.0, 0.0, -0.123456789]
-
-
 def test_normalised_score_is_0_for_vanilla_and_1_for_exhaustive():
     values = normalised(table(SCORES), "vanilla", "exhaustive").tolist()
     assert values == [[[0, 0], [0, 0]], [[1, 1], [1, 1]], [[0.5, 1.5], [0.5, 0.5]]]
@@ -137,11 +131,6 @@ def test_rows_are_ordered_by_mean_rank_then_score_then_cost():
     frame = as_frame(frame_of(scores))
     frame.loc[frame["name"] == "cheap", "cpu_seconds"] = 0.1
     assert leaderboard(frame).frame["place"].to_dict() == {"cheap": 1, "dear": 1, "no": 3}
-
-
-def test_of_one_dataset_the_score_itself_is_shown():
-    found = board({key: cells for key, cells in SCORES.items() if key[1] == "x"})
-    assert found.frame.loc["chacha", "score"] == 2.0
 
 
 def test_missing_results_are_counted_by_kind():
@@ -278,13 +267,6 @@ def test_skill_is_over_the_best_baseline_of_the_same_repetition(measured):
 def test_what_no_one_has_cannot_rank(measured, metric, words):
     with pytest.raises(UsageError, match=words):
         by_measure(measured({("a", "d"): [{"rmse": 2.0}]}), metric)
-
-
-def test_measures_in_a_line():
-    assert describe_metrics({"models_per_example": 3.0}) == ""
-    assert describe_metrics({"skill": 0.25, "error": 0.125}, "last-label") == (
-        "error 0.125, skill 0.25 (relative loss 0.75) over last-label"
-    )
 
 
 def test_every_score_of_an_environment_is_explained():

@@ -60,15 +60,6 @@ def test_a_wrong_choice_shows_its_loss(truth):
     assert math.isnan(found.speedup)  # nothing was spent
 
 
-def test_what_full_run_has_not_trained_gives_no_speed_up():
-    small = Truth()
-    small.add(log("full-run", ACCURACIES[:3])[0])
-    found = compare(log("abc")[0], small)
-    assert math.isnan(found.speedup)
-    assert math.isnan(found.loss)
-    assert compare(log("abc")[0], Truth()) is None
-
-
 def test_the_results_get_the_derived_metrics(truth):
     frame = pd.DataFrame({"key": ["a", "b"], "metrics": [{"probes": 3.0}, {}]})
     found = compare(log("abc")[0], truth)
@@ -176,22 +167,6 @@ def test_a_skipped_one_has_no_rank_there_and_shifts_no_one():
     assert (found["other"]["Failed"], found["other"]["Skipped"]) == (0, 1)
     assert tuple(found["full-run"][AT]) == (1.5, 1.5)
     assert list(found) == ["abc", "full-run", "other"]
-
-
-def test_equal_seconds_share_a_rank():
-    rows = [*TRUTH, ("a", "d", 0, 0.9, 5.0), ("b", "d", 0, 0.899, 5.0)]
-    assert ranks(*rows) == {"a": (1.5, 1.5), "b": (1.5, 1.5), "full-run": (2.0, 2.0)}
-
-
-def test_the_speed_up_is_a_geometric_mean_and_of_nothing_infinite():
-    rows = [
-        *TRUTH, ("abc", "d", 0, 0.9, 50.0), ("abc", "e", 0, 0.9, 12.5),
-        ("random-configuration", "d", 0, 0.9, 0.0),
-    ]  # fmt: skip
-    found = standings(as_runs(*rows))["Speed-up"]
-
-    assert found["abc"] == pytest.approx(4.0)
-    assert found["random-configuration"] == math.inf
 
 
 def test_what_cannot_be_compared_is_not():

@@ -7,7 +7,6 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from leaseboard.algorithms import registry
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score import board
 from leaseboard.tasks.score.frame import as_frame
@@ -59,18 +58,6 @@ def test_a_shared_first_place_is_shared():
     assert tied.best.startswith("a and b share the first place: mean rank 1.50")
     assert "level with b" in tied.by_how_much
     assert "Nothing separates a and b" in tied.how_sure
-
-
-def test_the_second_may_be_far_behind_or_ahead_by_score():
-    scores = {("a", data): [1.0, 1.2] for data in "xy"}
-    found = answer(scores | {("bad", data): ["crash", "crash"] for data in "xy"})
-    assert "1.000 ahead of bad" in found.by_how_much
-    assert "Nothing separates" not in found.how_sure
-    by_label = {"a": (1.0, 1.0, 9.0), "b": (1.1, 1.1, 1.0), "zero": (2.0, 2.0, 10.0),
-                "one": (1.9, 1.9, 9.9)}  # fmt: skip
-    scores = {(label, data): [score] for label, cells in by_label.items()
-              for data, score in zip("xyz", cells, strict=True)}  # fmt: skip
-    assert "behind b, the next by rank" in answer(scores, "zero", "one").by_how_much
 
 
 def test_missing_jobs_and_rows_are_counted():
@@ -147,12 +134,6 @@ def test_few_datasets_are_named():
     text = answer_of_baselines(sets(NAMED + 2, mean=1.0, chacha=2.0))
     assert text.count("(mean 1, chacha 2)") == NAMED
     assert text.endswith(" and 2 more.")
-
-
-def test_who_is_a_baseline():
-    found = [name for name in registry.names() if registry.algorithm_class(name).baseline]
-    streams = ["running-mean", "last-label", "seasonal-last", "online-ridge"]
-    assert found == [*streams, "lightgbm-default", "forest-default"]
 
 
 def test_repetitions_that_are_copies_are_named_and_count_once():

@@ -1,6 +1,4 @@
-import math
-
-from leaseboard.algorithms.configurations import Configuration, Lease, Observation, configurations
+from leaseboard.algorithms.configurations import Configuration, Observation, configurations
 from leaseboard.algorithms.events import Measured
 from leaseboard.tasks.track.records import (
     Metric,
@@ -35,14 +33,6 @@ def test_a_job_carries_what_the_record_guarantee(race, result):
     assert record.end - record.start == 2500
 
 
-def test_a_job_that_failed_is_failed_with_its_reason(result):
-    record = job_record(result(status="timeout"), [])
-
-    assert record.status == "FAILED"
-    assert record.tags["leaseboard.reason"] == "why"
-    assert "score" not in {metric.key for metric in record.metrics}
-
-
 def test_a_configuration_carries_leases_and_bounds_by_units(race, result):
     record = configuration_record(configurations(race())[1], result())
 
@@ -72,19 +62,6 @@ def test_the_observed_value_is_named_by_the_environment(result):
             assert keys == {name, "score", "units"}
 
 
-def test_points_of_one_step_keep_the_last_and_no_number_is_left_out(result):
-    one = Configuration(
-        0, {}, 0,
-        leases=(Lease(1.2, 5, 0, True, 2), Lease(1.4, 10, 0, False, 2)),
-        observations=(Observation(1, 1, math.nan, -math.inf, math.inf),),
-    )  # fmt: skip
-    metrics = configuration_record(one, result()).metrics
-
-    assert [m for m in metrics if m.key == "lease"] == [Metric("lease", 10, 1)]
-    assert "loss" not in {m.key for m in metrics}
-    assert Metric("bound.upper", math.inf, 1) in metrics
-
-
 def test_long_runs_are_thinned_and_keep_their_ends(result):
     seen = tuple(Observation(at, at, 1 / at, 0.0, 1.0) for at in range(1, 5001))
     one = Configuration(0, {}, 0, observations=seen, score=1 / 5000)
@@ -95,15 +72,6 @@ def test_long_runs_are_thinned_and_keep_their_ends(result):
     curve = [Measured(at=at, value=1.0) for at in range(1, 5001)]
     points = [m for m in job_record(result(), curve).metrics if m.key == "progressive_mse"]
     assert len(points) <= 60
-
-
-def test_long_parameters_are_cut_to_what_mlflow_takes(result):
-    one = Configuration(0, {"text": "x" * 9000, "k" * 300: 1}, 0)
-    params = configuration_record(one, result()).params
-
-    assert len(params["text"]) == 6000
-    assert params["text"].endswith("…")
-    assert "k" * 250 in params
 
 
 def test_rules_select_the_configurations_that_get_a_run(race):

@@ -123,21 +123,6 @@ def test_of_two_who_write_at_once_one_goes_on(uri, finished, result, runs, monke
     assert kept == min(left)
 
 
-def test_what_a_failed_try_left_is_written_again(uri, finished, result, runs, monkeypatch):
-    made, folder = finished(result())
-    tracker = Tracker(uri, "s", ["k1"], through_client=True)
-    with monkeypatch.context() as patch:
-        full = "leaseboard.tasks.track.client.log_artifacts"
-        patch.setattr(full, lambda *_: (_ for _ in ()).throw(OSError(28, "")))
-        with pytest.raises(TrackingError):
-            tracker.log(made, folder)
-    tracker.log(made, folder)
-
-    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
-    assert job.info.status == "FINISHED"
-    assert len(runs(uri, "s/configurations")) == 5
-
-
 def test_what_a_killed_container_left_is_completed_once_its_heartbeats_end(
     uri, finished, result, runs
 ):
@@ -178,16 +163,6 @@ def test_a_job_that_failed_gives_way_to_its_repeat(uri, finished, through_client
     jobs = runs(uri, "s", "tags.leaseboard.level = 'job'")
     assert [run.data.tags["leaseboard.status"] for run in jobs] == ["ok"]
     assert len(runs(uri, "s/configurations")) == 5
-
-
-def test_a_run_that_a_user_deleted_is_logged_again(uri, finished, through_client, result, runs):
-    made, folder = finished(result())
-    Tracker(uri, "s", ["k1"], through_client=through_client).log(made, folder)
-    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
-    open_store(uri).delete_run(job.info.run_id)
-
-    Tracker(uri, "s", ["k1"], through_client=through_client).log(made, folder)
-    assert len(runs(uri, "s", "tags.leaseboard.level = 'job'")) == 1
 
 
 @pytest.mark.slow

@@ -5,11 +5,8 @@ import importlib
 import pytest
 
 from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online_automl.safe import (
-    aggregate,
-    ensemble,
-    log_odds,
-)
+from leaseboard.algorithms.online_automl.safe import aggregate, log_odds
+from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame, to_frame
@@ -138,16 +135,16 @@ def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plan
 
 
 def follow_the_worst(monkeypatch, experts):
-    """Let each block begin with all weight on the expert that lost most."""
-    learn = ensemble.Ensemble.learn
+    """Let each round begin with all weight on the expert that lost most."""
+    learn = SafeRace.learn
 
     def wrong(self, *given):
-        weights, lost = experts(self)
+        weights, lost = experts(self.ensemble)
         weights[:] = 1e-12
         weights[len(weights) - len(lost) + lost.argmax()] = 1.0
-        learn(self, *given)
+        return learn(self, *given)
 
-    monkeypatch.setattr(ensemble.Ensemble, "learn", wrong)
+    monkeypatch.setattr(SafeRace, "learn", wrong)
 
 
 def test_an_aggregate_that_follows_the_worst_breaks_its_requirement(part, monkeypatch):

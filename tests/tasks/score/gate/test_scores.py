@@ -107,26 +107,11 @@ def test_a_large_mean_drop_that_may_be_chance_passes():
     assert "chance explains it" in check.explanation
 
 
-def test_for_accuracies_a_lower_score_is_the_drop():
-    worse = frame_of(scaled(0.95), direction="max")
-    assert gate(worse, accepted(direction="max")).exit_code == 1
-    better = frame_of(scaled(1.05), direction="max")
-    assert gate(better, accepted(direction="max")).exit_code == 0
-
-
 def test_a_scenario_with_its_own_tolerance():
     baseline = tolerant(accepted(), 0.1)
     worse = {**scaled(1.05), VANILLA: [2.1] * 12}
     assert gate(frame_of(worse), baseline).exit_code == 0
     assert gate(frame_of(scaled(1.2)), baseline).exit_code == 1
-
-
-def test_what_is_accepted_again_keeps_its_tolerance():
-    before = tolerant(accepted(), 0.1)
-    frame = frame_of({CHACHA: SCORES[CHACHA]})
-    after = accept(frame, "ci", date="", versions={}, before=before)
-
-    assert [scenario.tolerance for scenario in after.scenarios] == [0.1]
 
 
 def one(old, new):
