@@ -52,7 +52,7 @@ READERS: tuple[Reader, ...] = (
     curves.job_curve,
     selections.selection_log,
     policies.job_progress,
-    jobs.job_log,
+    jobs.job_figures,
     signals,
 )
 """All that any section asks of the event logs, each of which is read once."""

@@ -39,13 +39,9 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
     repetition.
     """
     frame = results.copy() if isinstance(results, pd.DataFrame) else to_frame(results)
-    for name in ("name", "data", "repetition", "status", "score", "direction"):
+    for name in COLUMNS:
         if name not in frame.columns:
             raise UsageError(f"results without a column {name!r}: they are of another version")
-    for field in dataclasses.fields(Result):
-        if field.name not in frame.columns:
-            default = field.default if isinstance(field.default, (str, bool)) else None
-            frame[field.name] = default
     for name in MAPPINGS:
         frame[name] = [_decoded(value) for value in frame[name]]
     frame["name"] = frame["name"].where(frame["name"] != "", frame["algorithm"])

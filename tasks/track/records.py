@@ -12,7 +12,7 @@ import os
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -69,98 +69,92 @@ def data_input(result: Result) -> DataInput:
 class RunRecord:
     """MLflow run to be written; `start` and `end` are milliseconds since 1970."""
 
-    level: str
     key: str
     name: str
     status: str
     start: int
     end: int
-    params: Mapping[str, str] = field(default_factory=dict)
-    tags: Mapping[str, str] = field(default_factory=dict)
-    metrics: Sequence[Metric] = ()
+    params: Mapping[str, str]
+    tags: Mapping[str, str]
+    metrics: Sequence[Metric]
     data: DataInput | None = None
+
+
+PARAMS = (
+    "algorithm", "name", "data", "digest", "seed", "environment_seed", "repetition", "environment",
+    "rows", "rows_available", "version",
+)  # fmt: skip
+"""Fields of a result that are parameters of its job's run."""
 
 
 def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     """Return the run of one job."""
     events = list(events)
-    started = next(iter(of(events, Started)), None)
-    start, end = _times(result)
-    params = {
-        "algorithm": result.algorithm,
-        "name": result.name,
-        "data": result.data,
-        "digest": result.digest,
-        "seed": result.seed,
-        "environment_seed": result.environment_seed,
-        "repetition": result.repetition,
-        "environment": result.environment,
-        "rows": result.rows,
-        "rows_available": result.rows_available,
-        "version": result.version,
-        **{f"settings.{name}": value for name, value in result.settings.items()},
-        **{f"environment.{name}": value for name, value in result.environment_options.items()},
-        **{f"versions.{name}": value for name, value in versions().items()},
-    }
-    if started is not None:
+    params = {name: getattr(result, name) for name in PARAMS}
+    for prefix, values in (
+        ("settings", result.settings),
+        ("environment", result.environment_options),
+        ("versions", versions()),
+    ):
+        params |= {f"{prefix}.{name}": value for name, value in values.items()}
+    for started in of(events, Started)[:1]:
         params |= {"budget": started.budget, "unit": started.unit}
     tags = {
-        "leaseboard.status": result.status,
-        **({} if result.complete else {"leaseboard.complete": "false"}),
-        **({"leaseboard.plugins": result.plugins} if result.plugins else {}),
+        "status": result.status,
+        "complete": "" if result.complete else "false",
+        "plugins": result.plugins,
+        "host": result.host or platform.node(),
+        "pid": os.getpid(),
+        "reason": result.reason,
+        "champion": result.champion,
+    }
+    name = f"{result.name} · {result.data} · {result.repetition}"
+    found = {
+        **_tags("job", result.key, tags),
         "leaseboard.started": result.started,
-        "leaseboard.host": result.host or platform.node(),
-        "leaseboard.pid": os.getpid(),
         OWNER: owner(),
     }
-    if result.reason:
-        tags["leaseboard.reason"] = result.reason
-    if result.champion is not None:
-        tags["leaseboard.champion"] = _text(result.champion)
-    return RunRecord(
-        level="job",
-        key=result.key,
-        name=f"{result.name} · {result.data} · {result.repetition}",
-        status="FINISHED" if result.status == "ok" else "FAILED",
-        start=start,
-        end=end,
-        params=texts(params),
-        tags=_tags("job", result.key, tags),
-        metrics=_job_metrics(result, events),
-        data=data_input(result),
-    )
+    metrics, failed = _job_metrics(result, events), result.status != "ok"
+    record = _record(result, result.key, name, failed, params, found, metrics)
+    return dataclasses.replace(record, data=data_input(result))
 
 
 def configuration_record(configuration: Configuration, result: Result) -> RunRecord:
     """Return the run of one configuration of a job."""
-    start, end = _times(result)
+    number, key = configuration.configuration, f"{result.key}/{configuration.configuration}"
     tags = {
-        "leaseboard.job": result.key,
-        "leaseboard.configuration": configuration.configuration,
-        "leaseboard.outcome": configuration.outcome,
-        "leaseboard.algorithm": result.name,
-        "leaseboard.data": result.data,
+        "job": result.key,
+        "configuration": str(number),
+        "outcome": configuration.outcome,
+        "algorithm": result.name,
+        "data": result.data,
+        # A score and a loss may differ in kind: the UI shows by what each is measured.
+        **{name: getattr(configuration, name) for name in ("metric", "loss", "reason", "origin")},
+        "parent": "" if configuration.parent is None else str(configuration.parent),
     }
-    # A score and a loss may differ in kind: the UI shows by what each is measured.
-    notes = {name: getattr(configuration, name) for name in ("metric", "loss", "reason", "origin")}
     for made in configuration.decisions:
-        notes |= made.notes()
-    tags |= {f"leaseboard.{key}": note for key, note in notes.items() if note}
-    if configuration.parent is not None:
-        tags["leaseboard.parent"] = configuration.parent
-    return RunRecord(
-        level="configuration",
-        key=f"{result.key}/{configuration.configuration}",
-        name=" · ".join(
-            map(str, (configuration.configuration, result.name, result.data, result.repetition))
-        ),
-        status="FAILED" if configuration.outcome == "failed" else "FINISHED",
-        start=start,
-        end=end,
-        params=texts(configuration.parameters),
-        tags=_tags("configuration", f"{result.key}/{configuration.configuration}", tags),
-        metrics=_configuration_metrics(configuration, result.environment),
-    )
+        tags |= made.notes()
+    name = f"{number} · {result.name} · {result.data} · {result.repetition}"
+    metrics = _configuration_metrics(configuration, result.environment)
+    failed = configuration.outcome == "failed"
+    all_tags = _tags("configuration", key, tags)
+    return _record(result, key, name, failed, configuration.parameters, all_tags, metrics)
+
+
+def _record(
+    result: Result,
+    key: str,
+    name: str,
+    failed: bool,
+    params: Mapping[str, Any],
+    tags: Mapping[str, str],
+    metrics: Sequence[Metric],
+) -> RunRecord:
+    start = datetime.fromisoformat(result.started) if result.started else None
+    begin = round(start.timestamp() * 1000) if start else 0
+    end = begin + round(1000 * (result.setup_seconds + result.wall_seconds))
+    status = "FAILED" if failed else "FINISHED"
+    return RunRecord(key, name, status, begin, end, texts(params), tags, metrics)
 
 
 def select(
@@ -246,7 +240,10 @@ def _metrics(points: Iterable[tuple[str, float | None, float]]) -> list[Metric]:
 
 
 def _tags(level: str, key: str, tags: Mapping[str, Any]) -> dict[str, str]:
-    return texts({"leaseboard.level": level, "leaseboard.key": key, **tags})
+    """Return tags of ours, those without a value left out."""
+    found = {name: value for name, value in tags.items() if value not in ("", None)}
+    named = {"level": level, "key": key, **found}
+    return texts({f"leaseboard.{name}": value for name, value in named.items()})
 
 
 def texts(values: Mapping[str, Any]) -> dict[str, str]:
@@ -265,13 +262,6 @@ def _text(value: Any) -> str:
     plain = isinstance(value, (str, int, float, bool)) or value is None
     text = str(value) if plain else json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
-
-
-def _times(result: Result) -> tuple[int, int]:
-    """Return when the job started and ended, in milliseconds since 1970."""
-    start = datetime.fromisoformat(result.started) if result.started else None
-    begin = round(start.timestamp() * 1000) if start else 0
-    return begin, begin + round(1000 * (result.setup_seconds + result.wall_seconds))
 
 
 def suite_key(suite: str, keys: Iterable[str]) -> str:

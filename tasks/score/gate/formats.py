@@ -1,13 +1,12 @@
 """A gate's verdict for people (markdown for a pull request) and machines (JUnit, JSON)."""
 
-import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pandas as pd
+from pydantic_core import to_json
 
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
@@ -159,25 +158,7 @@ def as_json(verdict: Verdict) -> str:
             for kind in ("checks", "requirements")
         },
     }  # fmt: skip
-    return json.dumps(finite_only(payload), indent=1, allow_nan=False) + "\n"
-
-
-def finite_only(value: Any) -> Any:
-    """Return plain data with None for each number that is not finite, which JSON does not have.
-
-    Examples
-    --------
-    >>> finite_only({"a": [1.0, float("nan")]})
-    {'a': [1.0, None]}
-    """
-    match value:
-        case float():
-            return value if math.isfinite(value) else None
-        case dict():
-            return {key: finite_only(each) for key, each in value.items()}
-        case list() | tuple():
-            return [finite_only(each) for each in value]
-    return value
+    return to_json(payload, indent=1, inf_nan_mode="null").decode() + "\n"
 
 
 def _clean(text: str) -> str:
