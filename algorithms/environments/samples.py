@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -67,12 +67,9 @@ class Decided:
     ----------
     chosen : int or None
         None if nothing could be trained.
-    dropped : mapping of int to str
-        Why the others were not chosen.
     """
 
     chosen: int | None
-    dropped: Mapping[int, str] = field(default_factory=dict)
 
 
 class DecidingSession(Protocol):

@@ -131,17 +131,18 @@ class OutsideSearch(samples.SamplesAlgorithm):
                 best = max(known, key=lambda each: known[each])
                 if index == best:
                     yield events.Measured(at=env.at, value=known[best][1])
-        dropped: dict[int, str] = {}
+        chosen = said.chosen if isinstance(said, samples.Decided) else None
         if not isinstance(said, samples.Decided):
             yield from env.crown(max(known, key=lambda each: known[each], default=distinct[0]))
-        elif said.chosen is not None:
-            yield from env.crown(distinct[said.chosen])
-            dropped = {distinct[each]: why for each, why in said.dropped.items()}
-        for index in sorted({*failed, *dropped} - {env.champion}):
+        elif chosen is not None:
+            yield from env.crown(distinct[chosen])
+        for index in distinct:
             if index in failed:
                 yield from env.fail(index, failed[index], None)
-            else:
-                yield events.Eliminated(at=env.at, configuration=index, reason=dropped[index])
+            elif chosen is not None and index != env.champion:
+                rows, accuracy = known.get(index, (0, 0.0))
+                why = f"{accuracy:.4f} at {rows} rows is not enough" if rows else "was never tried"
+                yield events.Eliminated(at=env.at, configuration=index, reason=why)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,9 +3,8 @@
 It imports nothing of Leaseboard and sees no data. The first message that it reads is the order:
 how many configurations there are, the rows of a full training and of a first probe, the seed
 and the settings of the search. Then it sends what it wants to know, and reads the accuracy, None
-for what could not be trained; at last it sends what it chose and why not another. The library
-decides all of that. What it would fit, Leaseboard fits and records, so that a fit costs the same
-for every search.
+for what could not be trained; at last it sends what it chose. The library decides all of that.
+What it would fit, Leaseboard fits and records, so that a fit costs the same for every search.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-Answer = dict[str, Any]
+Order = dict[str, Any]
 Ask = Callable[..., float]
 """From a configuration, rows and a fold to the accuracy; CannotTrainError if training fails."""
 
@@ -32,7 +31,7 @@ class CannotTrainError(Exception):
     """Error of a configuration that could not be trained on a sample."""
 
 
-def sklearn_halving(order: Answer, ask: Ask) -> Answer:
+def sklearn_halving(order: Order, ask: Ask) -> int | None:
     """Search by ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` with rows as the resource.
 
     The class decides; of its estimator only the score is asked for, and only on rows to be tested
@@ -81,25 +80,16 @@ def sklearn_halving(order: Answer, ask: Ask) -> Answer:
     else:
         search = HalvingGridSearchCV(Asking(), grid, **given)
     with warnings.catch_warnings():
-        # A configuration that cannot be trained has no score: `results` has NaN for it, and
-        # `dropped` says that it failed.
+        # A configuration that cannot be trained has no score.
         for known in ("Scoring failed", "One or more of the test scores are non-finite"):
             warnings.filterwarnings("ignore", known, UserWarning)
         search.fit(np.arange(max(2, folds)).reshape(-1, 1))
-    results = search.cv_results_
     # Its choice is of the last round, also where none of that could be trained.
-    trained = np.isfinite(results["mean_test_score"]).any()
-    best = int(search.best_params_[CONFIGURATION]) if trained else None
-    dropped = {}
-    for candidate, found, rows in zip(
-        results["params"], results["mean_test_score"], results["n_resources"], strict=True
-    ):  # in the order of the rounds, so that the last word stays
-        why = f"{found:.4f} at {rows} rows is not enough" if np.isfinite(found) else "it failed"
-        dropped[int(candidate[CONFIGURATION])] = why
-    return _answer(best, dropped)
+    trained = np.isfinite(search.cv_results_["mean_test_score"]).any()
+    return int(search.best_params_[CONFIGURATION]) if trained else None
 
 
-def optuna_study(order: Answer, ask: Ask) -> Answer:
+def optuna_study(order: Order, ask: Ask) -> int | None:
     """Search by Optuna's study with a pruner, as its tutorial does: report, then ask."""
     import optuna
 
@@ -118,7 +108,6 @@ def optuna_study(order: Answer, ask: Ask) -> Answer:
         configuration = trial.suggest_categorical(CONFIGURATION, space)
         for rows in sizes:
             accuracy = ask(configuration, rows)
-            trial.set_user_attr("rows", rows)
             trial.report(accuracy, -(-rows // unit))
             if trial.should_prune():
                 raise optuna.TrialPruned
@@ -129,16 +118,8 @@ def optuna_study(order: Answer, ask: Ask) -> Answer:
         direction="maximize", study_name=f"selection-{seed}", sampler=sampler, pruner=pruner
     )
     study.optimize(objective, n_trials=n, catch=(CannotTrainError,))
-    complete = optuna.trial.TrialState.COMPLETE
-    done = any(trial.state == complete for trial in study.trials)
-    best = int(study.best_trial.params[CONFIGURATION]) if done else None
-    dropped = dict.fromkeys(space, "the sampler never tried it")
-    for trial in study.trials:
-        rows = trial.user_attrs.get("rows", 0)
-        why = "is not the best" if trial.state == complete else "is pruned"
-        value = max(trial.intermediate_values.items(), default=(0, float("nan")))[1]
-        dropped[trial.params[CONFIGURATION]] = f"{value:.4f} at {rows} rows {why}"
-    return _answer(best, dropped)
+    done = any(trial.state == optuna.trial.TrialState.COMPLETE for trial in study.trials)
+    return int(study.best_trial.params[CONFIGURATION]) if done else None
 
 
 def samples(unit: int, rows: int, growth: int) -> list[int]:
@@ -156,7 +137,7 @@ def samples(unit: int, rows: int, growth: int) -> list[int]:
     return [*found, rows]
 
 
-def _pruner(pruners: Any, settings: Answer, steps: int) -> tuple[Any, int]:
+def _pruner(pruners: Any, settings: Order, steps: int) -> tuple[Any, int]:
     """Return the pruner, and the growth of the samples that fits it; a step is a first sample."""
     if settings["pruner"] == "median":
         return pruners.MedianPruner(n_startup_trials=settings["startup_trials"]), GROWTH
@@ -169,14 +150,7 @@ def _pruner(pruners: Any, settings: Answer, steps: int) -> tuple[Any, int]:
     return pruners.HyperbandPruner(max_resource=steps, reduction_factor=factor), factor
 
 
-def _answer(best: int | None, dropped: dict[int, str]) -> Answer:
-    return {
-        "chosen": best,
-        "dropped": {each: why for each, why in sorted(dropped.items()) if each != best},
-    }
-
-
-SYSTEMS: dict[str, Callable[[Answer, Ask], Answer]] = {
+SYSTEMS: dict[str, Callable[[Order, Ask], int | None]] = {
     "scikit-learn": sklearn_halving,
     "optuna": optuna_study,
 }
@@ -193,4 +167,4 @@ def main(_inside: ModuleType, wire: Any, system: str) -> None:
             raise CannotTrainError(f"configuration {configuration} on {rows} rows")
         return float(found)
 
-    wire.send(SYSTEMS[system](order, ask))
+    wire.send({"chosen": SYSTEMS[system](order, ask)})

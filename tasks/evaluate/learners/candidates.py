@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+import yaml
 from pydantic import Field, model_validator
 
 from leaseboard.algorithms.events import Parameters
@@ -35,7 +36,6 @@ from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.probes.recorded import Choices, Classifier
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 from leaseboard.tasks.preprocess.splits import SplitOptions
 
 
@@ -98,30 +98,15 @@ def on_split(
     return rows, DrawnCandidates(drawn, derive_seed(seed, "learner"))
 
 
-class Range(Strict):
-    """Range from `low` to `high`, uniform or log-uniform; of integers if the ends are."""
-
-    low: int | float
-    high: int | float
-    log: bool = False
+Domain = dict[str, Any] | list[Any]
+"""Range from ``low`` to ``high``, log-uniform if ``log``, of integers if the ends are; choices."""
 
 
-Domain = Range | list[str | int | float]
-"""Range, or values to choose from."""
-
-
-class Profiles(Strict):
-    """Learners of each profile, in the order in which they alternate, with their domains."""
-
-    paper: dict[str, dict[str, Domain]]
-    bounded: dict[str, dict[str, Domain]]
-    late: dict[str, dict[str, Domain]]
-
-    @classmethod
-    @cache
-    def load(cls) -> Profiles:
-        """Return the shipped ones."""
-        return load_yaml(Path(__file__).with_name("profiles.yaml"), cls)
+@cache
+def profiles() -> dict[str, dict[str, dict[str, Domain]]]:
+    """Return the learners of each profile, in the order in which they alternate."""
+    found: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("profiles.yaml").read_text())
+    return found
 
 
 GRADIENT_STEPS = {"paper": 4000, "bounded": 1500}
@@ -136,8 +121,7 @@ def identity(options: CandidateOptions) -> str:
     """Return a hash of the domains that configurations are drawn from: other ones, other jobs."""
     if options.pipelines is not None:
         return ""
-    domains = Profiles.load().model_dump_json(include={options.profile})
-    return hashlib.sha256(domains.encode()).hexdigest()[:12]
+    return hashlib.sha256(repr(profiles()[options.profile]).encode()).hexdigest()[:12]
 
 
 def draw_configurations(profile: str, count: int, seed: int) -> list[Parameters]:
@@ -146,7 +130,7 @@ def draw_configurations(profile: str, count: int, seed: int) -> list[Parameters]
     The learners alternate. A longer draw begins with the shorter one, so that stored probes
     serve both.
     """
-    learners = list(getattr(Profiles.load(), profile).items())
+    learners = list(profiles()[profile].items())
     drawn: list[Parameters] = []
     for index in range(count):
         learner, space = learners[index % len(learners)]
@@ -162,11 +146,12 @@ def _drawn(domain: Domain, rng: np.random.Generator) -> Any:
     """Draw a value; one of a range of reals has four significant digits."""
     if isinstance(domain, list):
         return domain[rng.integers(len(domain))]
-    whole = isinstance(domain.low, int)
-    if whole and not domain.log:
-        return int(rng.integers(int(domain.low), int(domain.high) + 1))
-    if domain.log:
-        value = math.exp(rng.uniform(math.log(domain.low), math.log(domain.high + whole)))
+    low, high = domain["low"], domain["high"]
+    whole = isinstance(low, int)
+    if "log" in domain:
+        value = math.exp(rng.uniform(math.log(low), math.log(high + whole)))
+    elif whole:
+        value = rng.integers(low, high + 1)
     else:
-        value = rng.uniform(domain.low, domain.high)
+        value = rng.uniform(low, high)
     return int(value) if whole else float(f"{value:.4g}")

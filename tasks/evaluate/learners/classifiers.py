@@ -70,7 +70,7 @@ def classifiers(configurations: Sequence[Mapping[str, Any]], seed: int) -> dict[
     Raises
     ------
     UsageError
-        If there are fewer than two, two are the same, or one cannot be built.
+        If there are fewer than two that differ, or one cannot be built.
 
     Examples
     --------
@@ -79,19 +79,16 @@ def classifiers(configurations: Sequence[Mapping[str, Any]], seed: int) -> dict[
     """
     found: dict[str, Any] = {}
     for each in configurations:
-        if not isinstance(each, Mapping) or "learner" not in each:
-            raise UsageError(
-                f"a configuration names its learner: {short(str(each), 60)} does not; write"
-                " {learner: LogisticRegression, C: 1.0}"
-            )
-        settings = {name: value for name, value in each.items() if name != "learner"}
-        name = " ".join([str(each["learner"]), *(f"{n}={v}" for n, v in settings.items())])
-        if name in found:
-            raise UsageError(f"the configuration {name!r} is given twice: remove one")
+        settings = dict(each)
         try:
+            learner = settings.pop("learner")
+            name = " ".join([str(learner), *(f"{key}={value}" for key, value in settings.items())])
             found[name] = build(dict(each), seed)
-        except TypeError as error:  # of a parameter that it does not have
-            raise UsageError(f"the configuration {name!r}: {error}") from error
+        except (KeyError, TypeError) as error:  # without a learner, or with what it does not have
+            raise UsageError(
+                f"the configuration {short(str(each), 60)} names its learner and what that takes"
+                f" ({error}): write such as {{learner: LogisticRegression, C: 1.0}}"
+            ) from error
     if len(found) < 2:
         raise UsageError(
             f"{len(found)} configurations are too few to choose from: name two or more"

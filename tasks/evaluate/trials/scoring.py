@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -51,7 +50,8 @@ class Judge:
     Raises
     ------
     ValueError
-        If the scorer cannot judge such targets, or gives no finite number for them.
+        If the scorer cannot judge such targets, or gives no finite number for them. A scorer
+        without ``sample_weight`` raises TypeError if rows have weights.
     """
 
     scoring: Any
@@ -87,6 +87,8 @@ class Judge:
     def first(self, n_rows: int) -> Judge:
         """Return the judge of the first `n_rows` alone; a score has the same reward."""
         weights = None if self.weights is None else self.weights[:n_rows]
+        if n_rows == len(self.targets):
+            return self
         judge = replace(self, targets=self.targets[:n_rows], weights=weights)
         judge.__dict__["ends"] = self.ends
         return judge
@@ -126,15 +128,10 @@ class Judge:
         return self.classes is not None and self.ends[0] == 1.0 and self.ends[1] >= 0.0
 
     @cached_property
-    def _parameters(self) -> Mapping[str, Any]:
-        """Return the kinds of the scorer's parameters by name, which a process can be sent."""
+    def _parameters(self) -> frozenset[str]:
+        """Return the names of the scorer's parameters, which a process can be sent."""
         function = getattr(self._scorer, "_score_func", self._scorer)
-        return {each.name: each.kind for each in inspect.signature(function).parameters.values()}
-
-    @cached_property
-    def _weighs(self) -> bool:
-        any_name = inspect.Parameter.VAR_KEYWORD in self._parameters.values()
-        return any_name or "sample_weight" in self._parameters
+        return frozenset(inspect.signature(function).parameters)
 
     @cached_property
     def _scorer(self) -> Any:
@@ -171,11 +168,6 @@ class Judge:
                 known[:] = True
             made = _Classification(predictions[:, known], self.classes[known])
         given = {} if weights is None else {"sample_weight": weights}
-        if given and not self._weighs:
-            raise ValueError(
-                f"scoring={self.scoring!r} takes no sample_weight, and rows have weights: name a"
-                " scorer that does, or give it the argument"
-            )
         return float(np.mean([scorer(made, rows, targets, **given) for scorer in scorers]))
 
 

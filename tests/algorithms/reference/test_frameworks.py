@@ -164,9 +164,7 @@ def run(saying, name="optuna-median", settings=None, learners=None, **options):
 
 
 def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
-    saying = Saying(
-        ProbeAsked(0, 400), ProbeAsked(1, 400), ProbeAsked(1, 2000), Decided(1, {0: "is pruned"})
-    )
+    saying = Saying(ProbeAsked(0, 400), ProbeAsked(1, 400), ProbeAsked(1, 2000), Decided(1))
     env, log = run(saying)
 
     probes = of(log, ProbeFinished)
@@ -175,8 +173,8 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
     assert saying.heard[-1] == "closed"
     assert env.champion == 1
     assert [(each.configuration, each.reason) for each in of(log, Eliminated)] == [
-        (0, "is pruned")
-    ]
+        (0, f"{probes[0].test_accuracy:.4f} at 400 rows is not enough"), (2, "was never tried"),
+    ]  # fmt: skip
     assert log[-1].score == ThreeLearners().real_accuracy(1)
 
 
@@ -201,7 +199,7 @@ def test_when_the_budget_ends_the_best_until_then_is_the_answer(budget, champion
 def test_duplicates_are_not_searched():
     learners = SimulatedLearners((0.6, 0.9, 0.7), 2000, 500, seed=0)
     learners.configurations[1] = learners.configurations[0]
-    saying = Saying(ProbeAsked(1, 400), Decided(1, {0: "is pruned"}))
+    saying = Saying(ProbeAsked(1, 400), Decided(1))
     env, log = run(saying, learners=learners)
 
     assert saying.heard[0][2] == 2

@@ -12,7 +12,7 @@ from leaseboard.tasks.evaluate.learners import candidates, classifiers, pipeline
 
 
 def test_five_learners_have_29_hyperparameters_that_are_drawn_within_their_domains():
-    for profile, learners in candidates.Profiles.load():
+    for profile, learners in candidates.profiles().items():
         if profile != "late":  # our own
             assert len(learners) == 5
             assert sum(len(space) for space in learners.values()) == 29
@@ -22,7 +22,7 @@ def test_five_learners_have_29_hyperparameters_that_are_drawn_within_their_domai
                 if isinstance(domain, list):
                     assert parameters[name] in domain
                 else:
-                    assert domain.low * 0.999 <= parameters[name] <= domain.high * 1.001
+                    assert domain["low"] * 0.999 <= parameters[name] <= domain["high"] * 1.001
 
 
 def test_a_longer_draw_begins_with_the_shorter_and_learners_alternate():
