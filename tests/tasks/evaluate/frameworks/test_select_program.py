@@ -121,14 +121,6 @@ def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
     assert given["study"]["study_name"] == "selection-5"
 
 
-def test_a_crash_is_a_failed_trial(study):
-    found, asked, _ = study(lambda c, _: None if c == 1 else 0.5 + c / 10)
-
-    assert asked.count((1, 1000)) == 1
-    assert (1, 4000) not in asked
-    assert found == 3
-
-
 def test_without_a_complete_trial_nothing_is_chosen(study):
     for accuracy in (None, 0.1):
         assert study(lambda *_, a=accuracy: a, prune_below=0.5)[0] is None
@@ -178,11 +170,3 @@ def test_what_cannot_be_trained_is_dropped_without_a_warning(halved):
             found = halved(lambda c, f=failing: None if c in f else 0.5 + c / 10, folds)
 
             assert found == chosen
-
-
-def test_its_default_sampler_is_tpe(study):
-    found, _, given = study(lambda *_: 0.5, sampler="tpe")
-
-    assert given["tpe"] == ((), {"seed": 5})
-    assert "grid" not in given
-    assert found == 0

@@ -160,22 +160,3 @@ def test_its_five_folds_are_those_of_a_sample(start):
 
     assert asked == [ProbeAsked(each, 1000, fold, 5) for each in (0, 1) for fold in range(5)]
     assert decided.chosen == 0
-
-
-def test_its_random_search_tries_every_configuration(start):
-    which = halving(search="random", min_resources=100)
-    asked, _ = searched(start(which), lambda _: 0.5)
-
-    assert sorted(each.configuration for each in asked[:7]) == list(range(7))
-    assert {each.rows for each in asked[:7]} == {100}
-
-
-def test_its_choice_is_of_the_last_round_also_where_that_crashes(start):
-    """Then its refit would raise; our environment says that the choice cannot be trained."""
-    asked, decided = searched(
-        start(halving(3)),
-        lambda each: None if each.rows == 9000 else 0.5 + each.configuration / 10,
-    )
-
-    assert asked[-1] == ProbeAsked(2, 9000)
-    assert decided.chosen == 2

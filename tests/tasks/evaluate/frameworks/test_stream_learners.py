@@ -9,7 +9,7 @@ import pytest
 
 from leaseboard.tasks.evaluate.frameworks import stream_autovw, stream_capymoa
 from leaseboard.tasks.evaluate.frameworks.stream_program import Asked
-from leaseboard.tasks.evaluate.frameworks.stream_river import LEARNERS, scaled
+from leaseboard.tasks.evaluate.frameworks.stream_river import LEARNERS
 from tests.played import CLASSES, MeanOfLabels, asked_for, played
 
 
@@ -73,32 +73,6 @@ def test_every_learner_learns_numbers_and_categories(task, learner):
     else:
         assert np.mean(reported[late].argmax(axis=1) == labels[late]) > 0.5
         assert reported.sum(axis=1).max() <= 1 + 1e-9
-
-
-def test_a_feature_that_begins_to_vary_throws_out_what_is_not_clipped():
-    asked = asked_for("regression")
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(1300, 3))
-    rows[:, 2] = np.where(np.arange(1300) > 1000, rows[:, 2], 0)
-    labels = rows[:, 0] + rng.normal(size=1300)
-    losses = {}
-    for name in ("linear", "linear-plain"):
-        _, reported = played(asked, LEARNERS[name](asked), rows, labels)
-        losses[name] = np.mean((reported[:, 0] - labels) ** 2)
-
-    assert losses["linear"] < 5
-    assert losses["linear-plain"] > 1000
-
-
-def test_there_may_be_numbers_alone_or_categories_alone():
-    for nominal, expected in (
-        ((), {"x0", "x1", "x2"}),
-        (("x0", "x1", "x2"), {"x0_1", "x1_2", "x2_3"}),
-    ):
-        for sparse in (True, False):
-            model = scaled(asked_for("regression", nominal), sparse=sparse)
-            model.learn_one({"x0": 1, "x1": 2, "x2": 3})
-            assert set(model.transform_one({"x0": 1, "x1": 2, "x2": 3})) == expected
 
 
 class FromCustom:

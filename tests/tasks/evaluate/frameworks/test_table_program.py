@@ -94,17 +94,6 @@ def test_a_clock_of_cpu_time_stops_while_a_system_waits(monkeypatch):
     assert time.time() - began <= time.process_time() - cpu + 1e-6  # what a float leaves of it
 
 
-def test_systems_are_made_for_their_task_with_the_seed():
-    for system in ("lightgbm", "forest"):
-        for task in ("classification", "regression"):
-            order = {"task": task, "seed": 7, "seconds": 1}
-            model, options = table_program.SYSTEMS[system](order)
-
-            last = model.steps[-1][1] if hasattr(model, "steps") else model
-            assert (last.random_state, last.n_jobs, options) == (7, 1, {})
-            assert hasattr(last, "predict_proba") == (task == "classification")
-
-
 def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
     reported = [frameworks.TableSystem, frameworks.TableBaseline]
     names = {name for cls in reported for name in get_args(get_type_hints(cls)["system"])}

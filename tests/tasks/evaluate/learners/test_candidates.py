@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.evaluate.learners import candidates, classifiers, pipelines
 
 
@@ -112,10 +112,3 @@ def test_other_code_of_a_file_or_of_its_helper_gives_other_configurations(read):
 def test_a_file_without_classifiers_is_refused(read, text, message):
     with pytest.raises(LeaseboardError, match=message):
         read(text)
-
-
-def test_what_does_not_exist_is_named(tmp_path):
-    with pytest.raises(UsageError, match=r"no pipelines file .*none\.py"):
-        pipelines.read(tmp_path / "none.py")
-    with pytest.raises(UsageError, match="unknown learner 'Oracle'"):
-        classifiers.build({"learner": "Oracle"}, seed=0)

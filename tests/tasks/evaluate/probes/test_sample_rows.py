@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +13,6 @@ from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.fetch.loading import load
 
 
 def dataset(features, target, task="classification"):
@@ -55,25 +52,6 @@ def test_columns_are_scaled_and_filled_by_the_training_rows():
     assert (samples.features[:, 1] == 0).all()
     assert set(samples.features[:, 2]) == {0.0, 1.0}
     assert not np.isnan(samples.features).any()
-
-
-def test_making_the_array_takes_little_more_than_the_array():
-    rows = 100_000
-    columns = {f"x{i}": np.arange(rows, dtype=np.float32) for i in range(8)}
-    made = split(dataset(columns, ["a", "b"] * (rows // 2)), seed=0, test_fraction=0.2)
-    tracemalloc.start()
-    samples = made.samples
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert samples.features.nbytes < peak < 2 * samples.features.nbytes
-
-
-def test_the_order_belongs_to_the_seed():
-    made = load("synthetic:waveform?rows=300")
-    first, again, other = (split(made, seed, 0.2) for seed in (1, 1, 2))
-    assert np.array_equal(first.samples.features, again.samples.features)
-    assert not np.array_equal(first.samples.features, other.samples.features)
-    assert first.identity == again.identity != other.identity
 
 
 def test_what_cannot_be_sampled_is_refused():

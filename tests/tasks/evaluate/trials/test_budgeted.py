@@ -148,23 +148,6 @@ def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again
     assert time.process_time() - begin < 5
 
 
-def test_a_trial_that_would_take_longer_than_is_left_is_not_begun(tmp_path):
-    search = trials(tmp_path)
-    first = search.trial(0, 0, 60.0)
-    second = search.trial(0, 1, first.cpu_seconds / 100)
-
-    assert (second.ended, second.reason, second.cpu_seconds) == (False, UNAFFORDABLE, 0.0)
-    assert search.trial(0, 1, 60.0).ended
-
-
-def test_lightgbm_begins_on_all_of_20000_rows_and_others_on_a_quarter(tmp_path):
-    """In a straight line from few rows its seconds are more than it takes, and it was retired."""
-    space = load_space("tables-classification").restricted(["lightgbm", "qda"])
-    search = trials(tmp_path, space, n_rows=20_000)
-
-    assert [search.trial(arm, 0).fidelity for arm in (0, 1)] == [1.0, 0.25]
-
-
 def test_boosting_that_ends_early_has_a_result_and_is_begun_with_half_of_its_seconds(tmp_path):
     many = {"estimator": "lightgbm", "constants": {"n_estimators": 1_000_000}}
     space = Space.model_validate(
@@ -194,21 +177,6 @@ def test_a_fit_with_fewer_trees_is_the_same_when_it_is_replayed_and_fitted_again
     assert outcome.score == judged.score
     np.testing.assert_array_equal(outcome.predictions, judged.predictions)
     assert model.n_iter_ == judged.order.values["n_estimators"] < 1_000_000
-
-
-def test_the_leaders_are_the_best_trials_of_each_arm_with_their_seconds_on_all_rows(tmp_path):
-    search = trials(tmp_path)
-    made = [search.trial(arm, n) for arm in (0, 1) for n in (0, 1)]
-    leaders = search.leaders()
-
-    assert [score for score, _ in leaders] == sorted(
-        (max(each.reward for each in made if each.arm == arm) for arm in (0, 1)), reverse=True
-    )
-    assert {seconds for _, seconds in leaders} < {
-        record["cpu_seconds"]
-        for begun in search._begun.values()
-        for record in [begun.stream.records[begun.n]]
-    }
 
 
 def test_a_trial_is_charged_with_what_was_done_between(tmp_path):

@@ -20,13 +20,6 @@ def test_holdout_divides_64_16_20_by_the_seed():
     assert not np.array_equal(fold.train_x, other.train_x)
 
 
-def test_missing_everywhere_and_unseen_categories_become_numbers():
-    nominal = pd.Categorical(["x"] * 199 + ["only once"])
-    (fold,) = holdout(dataset(empty=np.full(200, np.nan), nominal=nominal), seed=0).folds
-
-    assert all(np.isfinite(x).all() for x in (fold.train_x, fold.validation_x, fold.test_x))
-
-
 def test_cross_validation_tests_a_fit_on_all_training_rows():
     arrays = cross_validation(dataset(), seed=0, folds=5)
 

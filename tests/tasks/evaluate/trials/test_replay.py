@@ -10,7 +10,6 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment
-from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import TrialFinished, of
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
@@ -102,13 +101,6 @@ def test_another_seed_or_optimiser_is_not_replayed(folder):
             stored(folder, arrays=nothing_to_run, **change).trial(0, 0)
 
 
-def test_an_arm_is_shared_by_spaces_that_hold_it(folder):
-    alone = stored(folder, arrays=nothing_to_run, arms=["decision_tree"]).trial(0, 3)
-    among = stored(folder, arrays=nothing_to_run).trial(ARMS.index("decision_tree"), 3)
-
-    assert (alone.parameters, alone.reward) == (among.parameters, among.reward)
-
-
 def test_an_interrupted_arm_is_continued_as_if_it_had_not_been(folder, tmp_path):
     first = stored(tmp_path)
     first.trial(3, 4)
@@ -134,15 +126,6 @@ def test_a_search_goes_on_over_trials_that_were_made_again(folder, tmp_path):
     assert [(t.parameters, t.reward) for t in got] == [
         (t.parameters, t.reward) for t in (whole.trial(3, n) for n in range(7, 12))
     ]
-
-
-def test_all_arms_failing_names_the_reason(tmp_path):
-    def hopeless():
-        fold = arrays().folds[0]
-        return Arrays("classification", (replace(fold, train_y=np.zeros_like(fold.train_y)),))
-
-    with pytest.raises(LeaseboardError, match="all 3 trials failed"):
-        played(stored(tmp_path, arrays=hopeless, arms=["sgd"]), "average", 3)
 
 
 def test_a_trial_is_stopped_at_what_is_left_of_a_budget_and_is_not_stored(tmp_path, monkeypatch):

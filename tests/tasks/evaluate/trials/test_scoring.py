@@ -1,6 +1,5 @@
 import itertools
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from sklearn.metrics import (
     log_loss,
     make_scorer,
     mean_pinball_loss,
-    recall_score,
     roc_auc_score,
 )
 
@@ -55,13 +53,6 @@ def test_a_scorer_without_weights_says_so_where_rows_have_some():
     weights = np.ones(len(TARGETS))
     with pytest.raises(TypeError, match="sample_weight"):
         Judge(make_scorer(lambda y, p: np.mean(y == p)), TARGETS, NAMES, weights).score(CHANCES)
-
-
-def test_a_mean_of_rounded_probabilities_is_one_of_probabilities(recwarn):
-    rounded = RNG.dirichlet([1, 1], 200).astype(np.float32) + CHANCES
-    Judge("neg_log_loss", TARGETS, NAMES).score(rounded / 2)
-
-    assert not recwarn.list
 
 
 def test_a_share_is_its_own_reward_and_a_loss_is_one_half_for_the_best_constant():
@@ -135,22 +126,6 @@ def test_the_second_of_two_classes_is_the_positive_one():
             assert np.isfinite(judge.noise(CHANCES, 0, draws=2))
 
 
-def test_a_positive_class_that_a_scorer_names_stays():
-    of_no = make_scorer(f1_score, pos_label="no")
-    said = NAMES[CHANCES.argmax(axis=1)]
-    assert Judge(of_no, TARGETS, NAMES).score(CHANCES) == pytest.approx(
-        f1_score(TARGETS, said, pos_label="no")
-    )
-    macro = make_scorer(f1_score, average="macro")  # which warns of a class that it ignores
-    assert Judge(macro, TARGETS, NAMES).score(CHANCES) == pytest.approx(
-        f1_score(TARGETS, said, average="macro")
-    )
-    ones, twos = np.where(TARGETS == "no", 1, 2), np.array([1, 2])  # 1, as in scikit-learn
-    assert Judge("recall", ones, twos).score(CHANCES) == pytest.approx(
-        recall_score(ones, twos[CHANCES.argmax(axis=1)])
-    )
-
-
 RANKS = [
     "average_precision",
     "roc_auc_ovr",
@@ -192,12 +167,3 @@ def test_the_chance_of_a_class_without_a_row_counts_as_lost():
     assert Judge("neg_brier_score", targets, names).score(probabilities) == pytest.approx(brier)
     for scoring in RANKS:
         assert Judge(scoring, targets, names).score(probabilities) == 1.0
-
-
-@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr"])
-def test_a_judge_that_has_judged_can_be_sent_to_a_process(scoring):
-    probabilities = np.insert(CHANCES, 1, 0.0, axis=1)  # of a class without a row
-    judge = Judge(scoring, TARGETS, np.array(["no", "rare", "yes"]))
-    score = judge.score(probabilities)
-
-    assert pickle.loads(pickle.dumps(judge)).score(probabilities) == score

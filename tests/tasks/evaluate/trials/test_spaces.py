@@ -7,7 +7,6 @@ from leaseboard.tasks.evaluate.trials.spaces import (
     Arm,
     Hyperparameter,
     Space,
-    digest,
     load_space,
 )
 from leaseboard.tasks.machine.paths import conf_files
@@ -48,13 +47,6 @@ def test_draws_are_allowed_conditions_hold_and_defaults_build():
                     assert all(drawn[parent] in wanted for parent, wanted in spec.when.items())
 
 
-def test_logarithmic_draws_are_uniform_in_the_exponent():
-    spec = Hyperparameter(type="float", low=1e-4, high=1.0, log=True, default=0.1)
-    exponents = np.log10([spec.draw(RNG) for _ in range(2000)])
-
-    assert exponents.mean() == pytest.approx(-2, abs=0.1)
-
-
 def in_arm(**given):
     child = Hyperparameter(type="int", low=1, high=2, default=1, **given)
     kernel = Hyperparameter(type="choice", choices=["poly", "rbf"], default="rbf")
@@ -93,13 +85,6 @@ def test_a_users_own_space_names_file_line_and_key(tmp_path):
     ):
         with pytest.raises(UsageError, match=message):
             ask()
-
-
-def test_equal_content_has_equal_digest():
-    arm = load_space("fast").arms["lda"]
-
-    assert digest(arm) == digest(load_space("classifiers16").arms["lda"])
-    assert digest(arm) != digest(load_space("fast").arms["sgd"])
 
 
 def test_a_configuration_folder_of_ones_own_adds_spaces_and_hides_none(tmp_path):
