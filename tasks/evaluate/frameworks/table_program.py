@@ -17,19 +17,19 @@ from types import ModuleType
 from typing import Any
 
 Order = dict[str, Any]
-Made = tuple[Any, dict[str, Any]]
-"""Estimator, and more options of its `fit` than the frame and the labels."""
+Fit = Callable[[Any, Any], Callable[[Any], Any]]
+"""Learns a frame and its labels, and returns what predicts."""
 
 
-def lightgbm(order: Order) -> Made:
+def lightgbm(order: Order) -> Fit:
     """Make LightGBM's estimator, which takes pandas' nominal columns and gaps by itself."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
     cls = LGBMClassifier if _classifies(order) else LGBMRegressor
-    return cls(random_state=order["seed"], n_jobs=1, verbose=-1), {}
+    return _fitting(cls(random_state=order["seed"], n_jobs=1, verbose=-1))
 
 
-def forest(order: Order) -> Made:
+def forest(order: Order) -> Fit:
     """Make scikit-learn's forest, which takes gaps by itself, and codes of nominal columns."""
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -41,73 +41,73 @@ def forest(order: Order) -> Made:
     columns = make_column_transformer(
         (codes, make_column_selector(dtype_include="category")), remainder="passthrough"
     )
-    return make_pipeline(columns, cls(random_state=order["seed"], n_jobs=1)), {}
+    return _fitting(make_pipeline(columns, cls(random_state=order["seed"], n_jobs=1)))
 
 
-def leaseboard(order: Order) -> Made:
+def leaseboard(order: Order) -> Fit:
     """Make our own estimator, whose budget counts CPU seconds."""
     sys.path.insert(0, order["root"])  # this program is alone in its process
     ours = import_module(order["estimators"])
     cls = ours.AutoMLClassifier if _classifies(order) else ours.AutoMLRegressor
     seconds, seed = order["seconds"], order["seed"]
-    return cls(time_budget=seconds, random_state=seed, cv=order.get("cv")), {}
+    return _fitting(cls(time_budget=seconds, random_state=seed, cv=order.get("cv")))
 
 
-def autogluon(order: Order) -> Made:
-    """Make AutoGluon's predictor at its default preset, on one CPU."""
-    options = {"time_limit": order["seconds"], "num_cpus": 1, "num_gpus": 0}
-    return AutoGluon(_classifies(order)), options
+def autogluon(order: Order) -> Fit:
+    """Make AutoGluon's predictor at its default preset, on one CPU.
 
-
-class AutoGluon:
-    """AutoGluon's predictor, which takes the labels as a column of the frame.
-
-    The labels are codes, so it is given the kind of task. It keeps its files in the folder where
-    the program runs. It would load its networks' libraries within its seconds: they are loaded
-    before, as those of others are.
+    The labels are codes and a column of its frame, so it is given the kind of task. It keeps its
+    files in the folder where the program runs. It would load its networks' libraries within its
+    seconds: they are loaded before, as those of others are.
     """
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = "torch"
+    from autogluon.tabular import TabularPredictor
 
-    def __init__(self, classifies: bool) -> None:
-        os.environ["TORCHINDUCTOR_CACHE_DIR"] = "torch"
-        from autogluon.tabular import TabularPredictor
+    import_module("fastai.tabular.all")
 
-        import_module("fastai.tabular.all")
-        self.cls = TabularPredictor
-        self.classifies = classifies
-
-    def fit(self, frame: Any, labels: Any, **options: Any) -> None:
-        """Fit one after the other what its preset names, and weigh them."""
-        kind = "regression"
-        if self.classifies:
+    def fit(frame: Any, labels: Any) -> Callable[[Any], Any]:
+        kind, metric = "regression", "r2"
+        if _classifies(order):
             kind = "binary" if len(set(labels.tolist())) == 2 else "multiclass"
-        metric = "accuracy" if self.classifies else "r2"
-        self.predictor = self.cls(
+            metric = "accuracy"
+        model = TabularPredictor(
             "label", problem_type=kind, eval_metric=metric, path="models", verbosity=0
-        ).fit(frame.assign(label=labels), **options)
+        )
+        options = {"time_limit": order["seconds"], "num_cpus": 1, "num_gpus": 0}
+        predict: Callable[[Any], Any] = model.fit(frame.assign(label=labels), **options).predict
+        return predict
 
-    def predict(self, frame: Any) -> Any:
-        """Return what its best model predicts."""
-        return self.predictor.predict(frame)
+    return fit
 
 
-def flaml(order: Order) -> Made:
+def flaml(order: Order) -> Fit:
     """Make FLAML's AutoML in one thread."""
     from flaml import AutoML
 
-    return AutoML(), {
-        "task": order["task"],
-        "metric": "accuracy" if _classifies(order) else "r2",
-        "time_budget": order["seconds"],
-        "n_jobs": 1,
-        "seed": order["seed"],
-        "mlflow_logging": False,
-        "verbose": 0,
-    }
+    return _fitting(
+        AutoML(),
+        task=order["task"],
+        metric="accuracy" if _classifies(order) else "r2",
+        time_budget=order["seconds"],
+        n_jobs=1,
+        seed=order["seed"],
+        mlflow_logging=False,
+        verbose=0,
+    )
 
 
-SYSTEMS: dict[str, Callable[[Order], Made]] = {
-    each.__name__: each for each in (lightgbm, forest, leaseboard, autogluon, flaml)
-}
+def _fitting(model: Any, **options: Any) -> Fit:
+    """Return the fit of an estimator with `options`, which may return itself or nothing."""
+
+    def fit(frame: Any, labels: Any) -> Callable[[Any], Any]:
+        model.fit(frame, labels, **options)
+        predict: Callable[[Any], Any] = model.predict
+        return predict
+
+    return fit
+
+
+SYSTEMS = {each.__name__: each for each in (lightgbm, forest, leaseboard, autogluon, flaml)}
 
 COUNTING_WALL_SECONDS = ("flaml", "autogluon")
 """Systems that take the seconds of a fit for wall seconds."""
@@ -120,12 +120,12 @@ def main(inside: ModuleType, wire: Any, system: str) -> None:
     order = wire.recv()
     if system in COUNTING_WALL_SECONDS:
         _count_cpu_time()
-    model, options = SYSTEMS[system](order)
+    fit = SYSTEMS[system](order)
     train, test = _frame(order, "train"), _frame(order, "test")
     cpu, wall = inside.spent_seconds(), time.monotonic()
-    model.fit(train, order["labels"], **options)
+    predict = fit(train, order["labels"])
     cpu, wall = inside.spent_seconds() - cpu, time.monotonic() - wall
-    predictions = np.asarray(model.predict(test), dtype=np.float64).ravel()
+    predictions = np.asarray(predict(test), dtype=np.float64).ravel()
     wire.send(
         {
             "predictions": predictions.tolist(),

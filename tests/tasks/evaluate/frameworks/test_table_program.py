@@ -33,7 +33,7 @@ def test_a_fit_predicts_and_reports_its_cost(monkeypatch):
         def predict(self, frame):
             return np.full((len(frame), 1), self.mean)
 
-    made = {"ours": lambda order: (Mean(), {"wanted": order["seed"]})}
+    made = {"ours": lambda order: table_program._fitting(Mean(), wanted=order["seed"])}
     monkeypatch.setattr(table_program, "SYSTEMS", made)
     wire = WireAlone(
         seed=7, categories=[None, ["x", "y"]], labels=np.array([1.0, 3.0]),
@@ -74,13 +74,12 @@ def test_autogluon_gets_the_kind_of_labels_and_one_cpu(monkeypatch):
         ("regression", [0, 1, 0], "regression", "r2"),
     ):
         calls.clear()
-        model, options = table_program.autogluon({"task": task, "seconds": 9})
-        model.fit(frame, np.array(labels), **options)
+        predict = table_program.autogluon({"task": task, "seconds": 9})(frame, np.array(labels))
 
         (given, made), (seen, fitted) = calls
         assert (given, made["problem_type"], made["eval_metric"]) == (("label",), kind, metric)
         assert (seen, fitted) == (labels, {"time_limit": 9, "num_cpus": 1, "num_gpus": 0})
-        assert model.predict(frame).tolist() == [1, 2, 3]
+        assert predict(frame).tolist() == [1, 2, 3]
         assert list(frame) == ["x"]
 
 
