@@ -150,7 +150,7 @@ def run_apart(order: Order, arrays: Arrays, limits: Limits) -> TrialOutcome:
     - `limits`: CPU seconds of the trial, and memory in addition to that of this process.
     """
     assert limits.cpu_seconds is not None
-    _warm()
+    warm()
     with contextlib.suppress(Exception):  # the trial meets it again, and says why
         _new(order, arrays)
     cpu, wall = limits.cpu_seconds, limits.cpu_seconds * WALL_FACTOR + WALL_GRACE
@@ -179,7 +179,7 @@ def run_apart(order: Order, arrays: Arrays, limits: Limits) -> TrialOutcome:
 
 
 @functools.cache
-def _warm() -> None:
+def warm() -> None:
     """Do what scikit-learn does at its first fit and test, or every fork is charged for it."""
     import sklearn.metrics  # noqa: F401 - the test imports it
     from sklearn.dummy import DummyClassifier

@@ -313,6 +313,7 @@ class BudgetedTrials(StoredTrials):
 
     def warm(self) -> None:
         """Import what the arms need, for no trial to be charged with it."""
+        evaluate.warm()
         for arm in self.space.arms.values():
             with suppress(Exception):  # a trial will meet it again and say so
                 recipes.build(arm.estimator, {**arm.constants, **arm.defaults()}, 1, 0)
