@@ -133,8 +133,9 @@ def zygote(tmp_path_factory) -> Iterator[Zygote]:
 @pytest.fixture
 def forked_workers(zygote, monkeypatch) -> None:
     """Fork processes that run jobs, trials and users' imports from the zygote."""
-    place = "leaseboard.tasks.processes.subprocesses.subprocess"
-    monkeypatch.setattr(place, starting(zygote.place))
+    for module in ("child", "subprocesses"):
+        place = f"leaseboard.tasks.processes.{module}.subprocess"
+        monkeypatch.setattr(place, starting(zygote.place))
 
 
 @pytest.fixture(scope="module")

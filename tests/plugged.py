@@ -20,7 +20,7 @@ def installed(tmp_path, monkeypatch):
 
     def forget():
         plugins.discovered.cache_clear()
-        sandbox._sandbox.kill()  # it has discovered what there was
+        sandbox.close()  # it has discovered what there was
 
     def install(name, points, code="raise RuntimeError('imported')\n", version="1.0"):
         about = tmp_path / f"{name}-{version}.dist-info"

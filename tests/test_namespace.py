@@ -57,7 +57,7 @@ def test_the_names_that_are_looked_for_are_found():
     )  # fmt: skip
     good = (
         "import leaseboard.tasks", "from leaseboard import tasks", "tasks.append(1)",
-        "python -m leaseboard.tasks.pool.worker", '"leaseboard.algorithms.chacha.presets:Paper"',
+        "python -m leaseboard.tasks.jobs.run", '"leaseboard.algorithms.chacha.presets:Paper"',
         "work comes from tasks; import it", "flows.keys()",
     )  # fmt: skip
 

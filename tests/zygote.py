@@ -36,7 +36,7 @@ IMPORTS = (
     "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
     "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
     "leaseboard.tasks.jobs.sandbox", "leaseboard.tasks.models.winner",
-    "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.worker",
+    "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.workers",
     "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
     "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.plain",
     "leaseboard.tasks.track.recorder",
@@ -354,7 +354,10 @@ def _fork_below(place):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    for name in ("leaseboard.flows.server", "leaseboard.tasks.processes.subprocesses"):
+    for name in (
+        "leaseboard.flows.server", "leaseboard.tasks.processes.child",
+        "leaseboard.tasks.processes.subprocesses",
+    ):  # fmt: skip
         sys.modules[name].subprocess = starting(place)
 
 

@@ -1,41 +1,47 @@
 """Pool of worker processes that contains the effects of a job.
 
-A worker serves many jobs, because importing the learners takes seconds. It is killed, with its
-process group and every descendant, and replaced when a job breaks a limit or kills it. Limits are
-enforced from here: the job is asked to stop first, and killed after a grace.
-
-Jobs with untrusted code have workers of their own, which fork for each job and run none
-themselves. Which jobs these are is decided here, before they run.
+A worker serves many jobs. At a limit the job is asked to stop first, and its worker is killed
+after a grace, with every descendant, and replaced. Jobs with untrusted code have workers of their
+own, which fork for each. Which jobs these are is decided here, before they run.
 """
 
 import dataclasses
+import importlib
 import queue
+import sys
 import threading
-import time
+import traceback
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder.event_logs import repair_log, rows_reached
 from leaseboard.tasks.folder.results import EVENTS, LOG
-from leaseboard.tasks.jobs.job import Job, Result, first_fault
+from leaseboard.tasks.jobs.job import Job, Result, first_fault, plain
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
-from leaseboard.tasks.jobs.run import RUN_JOB, failed, verdict
-from leaseboard.tasks.pool.process import POLL_SECONDS, Reply, StoppedError, Worker
-from leaseboard.tasks.processes.forks import Ending, over_cpu, over_memory, over_wall
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.jobs.run import RUN_JOB, failed, verdict, warm
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.pool.log import Output
+from leaseboard.tasks.processes.child import EndedError, Stop
+from leaseboard.tasks.processes.limits import Ending, Limits
 from leaseboard.tasks.processes.watchdog import Watchdog
+from leaseboard.tasks.processes.worker import Worker
 
-NONSENSE = "the worker's answer is not understood"
-CHANGED = "the data, the code or the libraries are not those that were planned"
-STALE_BYTES = 1 << 30
-"""Memory of a worker above which it is replaced after a job, so that the next starts small."""
+
+class StoppedError(LeaseboardError):
+    """Interruption of a run: the job has no result and will run again."""
+
+
+class _Member(NamedTuple):
+    worker: Worker
+    output: Output
 
 
 class WorkerPool:
@@ -44,8 +50,7 @@ class WorkerPool:
     - `mirrors`: passed to every job.
     - `work`: the function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
     - `grace_seconds`: how long a job may take to stop when it is asked to.
-    - `environment`: variables of the workers in addition to our own, which other users cannot
-      read, as they can arguments.
+    - `environment`: variables of the workers in addition to our own.
     """
 
     def __init__(
@@ -63,14 +68,14 @@ class WorkerPool:
         self._mirrors = [str(mirror) for mirror in mirrors]
         self._work = work
         self._grace = grace_seconds
-        self._environment = environment or {}
+        self._environment = environment
         self._watchdog = Watchdog()
         # For trusted jobs, and for untrusted ones: as many as jobs may run at once.
-        self._idle: dict[bool, queue.SimpleQueue[Worker | None]] = {
+        self._idle: dict[bool, queue.SimpleQueue[_Member | None]] = {
             untrusted: queue.SimpleQueue() for untrusted in (False, True)
         }
-        self._workers: set[Worker] = set()
-        self._lock = threading.Lock()
+        self._members: set[_Member] = set()
+        self._ending = threading.Lock()  # an interrupted run ends them from two threads
         self._stopping = threading.Event()
         for idle in self._idle.values():
             for _ in range(size):
@@ -94,27 +99,28 @@ class WorkerPool:
 
         - `key`: of the planned job; empty for an unplanned one.
         """
-        reply, spent, started = self._attempt(job, folder, prepared, untrusted=is_untrusted(job))
-        if reply.usage and not key:
-            raise UsageError(reply.ending.reason)
-        ending = reply.ending
-        if reply.row is not None:
-            try:
-                result = Result(**reply.row)
-            except ValidationError as error:
-                ending = Ending("crash", f"{NONSENSE}: {first_fault(error)}")
-            else:
-                if key in {"", result.key}:
-                    return result
-                ending = Ending("crash", CHANGED)
+        untrusted = is_untrusted(job)
+        member = self._idle[untrusted].get()
+        try:
+            self._check()
+            member = member or self._start(forks=untrusted)
+            started = datetime.now(UTC).isoformat(timespec="milliseconds")
+            found = self._attempt(member, job, key, folder, prepared)
+            spent = member.worker.child.spent
+        finally:
+            self._idle[untrusted].put(self._rest(member))
+        if member.output.fault:
+            found = Ending(*verdict(member.output.fault))
+        if isinstance(found, Result):
+            return found
         events = EVENTS if repair_log(folder / EVENTS) else None
-        limited = events and ending.status in {"timeout", "memout"}
+        limited = events and found.status in {"timeout", "memout"}
         reached = rows_reached(folder / EVENTS) if limited else {}
         after = f", after {reached['rows']:,.0f} rows" if reached else ""
         return failed(
             job,
-            ending.status,
-            ending.reason + after,
+            found.status,
+            found.reason + after,
             key=key,
             metrics=reached,
             cpu_seconds=spent[0],
@@ -124,30 +130,44 @@ class WorkerPool:
         )
 
     def _attempt(
-        self, job: Job, folder: Path, data: Prepared | None, *, untrusted: bool
-    ) -> tuple[Reply, tuple[float, float], str]:
-        """Return how a job ended, the CPU and wall seconds that it took, and when it began."""
-        worker = self._idle[untrusted].get()
-        fit = False
+        self, member: _Member, job: Job, key: str, folder: Path, data: Prepared | None
+    ) -> Result | Ending:
+        """Return the result that a worker found, or how the job ended without one."""
+        worker, output = member
         try:
-            if self._stopping.is_set():
-                raise StoppedError("interrupted before the job began")
-            worker = worker or self._start(forks=untrusted)
-            reply = worker.wait_until_ready(self._stopping)
-            cpu, _ = worker.usage()
-            clock = time.monotonic()
-            started = datetime.now(UTC).isoformat(timespec="milliseconds")
-            if reply is None:
-                worker.output.begin(folder / LOG, self.limits.output_mb)
-                worker.order(self._order(job, folder, data))
-                reply = self._await(worker, cpu, clock)
-            fit = reply.fit
-            spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
-        finally:
-            self._idle[untrusted].put(self._retire(worker, fit=fit))
-        if worker.output.fault:
-            reply = Reply(Ending(*verdict(worker.output.fault)))
-        return reply, spent, started
+            worker.wait_until_ready(self._check)
+        except EndedError as end:
+            why = f"{end.ending.reason}: {output.last_line()}".rstrip(": ")
+            return Ending("crash", why)
+        output.begin(folder / LOG, self.limits.output_mb)
+        places = data and (data.table, data.parts)
+        order = {
+            "prepared": places and [place and str(place.resolve()) for place in places],
+            "job": dataclasses.asdict(job),
+            "folder": str(folder.resolve()),
+            "cwd": str(Path.cwd()),
+            "mirrors": self._mirrors,
+        }
+        try:
+            said = worker.carry_out(order, self.limits, grace=self._grace, check=self._check)
+        except EndedError as end:
+            return end.ending
+        if "stopped" in said:
+            self._check()
+            return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")
+        if "result" not in said:
+            if said["usage"] and not key:
+                raise UsageError(said["reason"])
+            return Ending(said["status"], said["reason"])
+        try:
+            result = Result(**said["result"])
+        except ValidationError as error:
+            return Ending("crash", f"the worker's answer is not understood: {first_fault(error)}")
+        if key in {"", result.key}:
+            return result
+        return Ending(
+            "crash", "the data, the code or the libraries are not those that were planned"
+        )
 
     def stop(self) -> None:
         """Interrupt every running job; a signal handler may call this."""
@@ -158,15 +178,16 @@ class WorkerPool:
         for idle in self._idle.values():
             for _ in range(self.size):
                 try:
-                    worker = idle.get_nowait()
+                    member = idle.get_nowait()
                 except queue.Empty:
                     break
-                idle.put(self._retire(worker, fit=False))
+                self._end(member)
+                idle.put(None)
 
     def close(self) -> None:
         """End all workers. No job may be running."""
-        for worker in list(self._workers):
-            self._retire(worker, fit=False)
+        for member in list(self._members):
+            self._end(member)
         self._watchdog.close()
 
     def __enter__(self) -> Self:
@@ -175,68 +196,67 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _order(self, job: Job, folder: Path, prepared: Prepared | None) -> dict[str, Any]:
-        places = prepared and (prepared.table, prepared.parts)
-        return {
-            "prepared": places and [place and str(place.resolve()) for place in places],
-            "job": dataclasses.asdict(job),
-            "folder": str(folder.resolve()),
-            "cwd": str(Path.cwd()),
-            "work": self._work,
-            "mirrors": self._mirrors,
-        }
-
-    def _start(self, *, forks: bool) -> Worker:
-        worker = Worker(self._work, self._environment, forks=forks)
-        self._watchdog.add(worker.pid)
-        with self._lock:
-            self._workers.add(worker)
-        return worker
-
-    def _retire(self, worker: Worker | None, *, fit: bool) -> Worker | None:
-        """Return the worker if it is fit for another job, else end it and return None."""
-        if worker is None:
-            return None
-        if fit and worker.kill_children() and worker.usage()[1] < STALE_BYTES:
-            return worker
-        worker.kill()
-        self._watchdog.remove(worker.pid)
-        with self._lock:
-            self._workers.discard(worker)
-        return None
-
-    def _await(self, worker: Worker, cpu: float, clock: float) -> Reply:
-        """Return how the job ended, by itself or at a limit."""
-        breach: Ending | None = None
-        deadline = float("inf")
-        while True:
-            answer = worker.answer(POLL_SECONDS)
-            stopped = answer is not None and answer.ending.status == "stopped"
-            if stopped and breach is None:
-                if self._stopping.is_set():
-                    raise StoppedError("interrupted")
-                return Reply(Ending("crash", "ended by a SIGTERM that Leaseboard did not send"))
-            if answer is not None:
-                return Reply(breach) if breach else answer
-            if breach is None:
-                breach = self._breach(worker, cpu, clock)
-                if breach is not None:
-                    worker.ask_to_stop()
-                    deadline = time.monotonic() + self._grace
-            elif time.monotonic() > deadline:
-                return Reply(breach)
-
-    def _breach(self, worker: Worker, cpu: float, clock: float) -> Ending | None:
-        """Return the ending by a limit that the job has broken, if any."""
-        used, memory = worker.usage()
-        wall, cpu = time.monotonic() - clock, used - cpu
-        limits = self.limits
+    def _check(self) -> None:
         if self._stopping.is_set():
             raise StoppedError("interrupted")
-        if limits.wall_seconds is not None and wall > limits.wall_seconds:
-            return over_wall(limits.wall_seconds)
-        if limits.cpu_seconds is not None and cpu > limits.cpu_seconds:
-            return over_cpu(limits.cpu_seconds)
-        if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
-            return over_memory(limits.memory_mb)
+
+    def _start(self, *, forks: bool) -> _Member:
+        output = Output()
+        worker = Worker(
+            f"{__name__}:carries_out",
+            self._work,
+            forks=forks,
+            who="the worker process",
+            output=output,
+            env=self._environment,
+        )
+        member = _Member(worker, output)
+        self._watchdog.add(worker.child.pid)
+        self._members.add(member)
+        return member
+
+    def _rest(self, member: _Member | None) -> _Member | None:
+        """Return the member if its worker is fit for another job, else end it and return None."""
+        if member is not None and member.worker.fit:
+            member.output.end()
+            return member
+        self._end(member)
         return None
+
+    def _end(self, member: _Member | None) -> None:
+        with self._ending:
+            if member in self._members:
+                member.worker.child.kill()
+                member.output.close()
+                self._watchdog.remove(member.worker.child.pid)
+                self._members.discard(member)
+
+
+def carries_out(work: str, forks: bool) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return, in a worker, what runs a job by the function called `work`; see `Worker`."""
+    module, _, name = work.rpartition(":")
+    if module.endswith(".py"):
+        sys.path.insert(0, str(Path(module).parent))
+        module = Path(module).stem
+    function = getattr(importlib.import_module(module), name)
+    if forks:
+        warm()
+    return partial(_run_ordered, function)
+
+
+def _run_ordered(function: Callable[..., Any], order: dict[str, Any]) -> dict[str, Any]:
+    """Return the ``result`` of the ordered job, or a ``status`` with its ``reason``."""
+    try:
+        given: dict[str, Any] = {"mirrors": tuple(map(Path, order["mirrors"]))}
+        if order["prepared"]:
+            table, parts = order["prepared"]
+            given["prepared"] = Prepared(Path(table), parts and Path(parts))
+        result, _ = function(Job(**order["job"]), Path(order["folder"]), **given)
+        return {"result": plain(result)}
+    except Stop:
+        raise
+    except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
+        status, reason = verdict(error)
+        if status in {"crash", "memout"}:
+            sys.stderr.write(discreet(traceback.format_exc()))
+        return {"status": status, "reason": reason, "usage": isinstance(error, UsageError)}

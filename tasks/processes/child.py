@@ -60,6 +60,10 @@ class EndedError(LeaseboardError):
         self.code = code
 
 
+class Stop(BaseException):
+    """Request to end what a child does; no `except Exception` can delay it."""
+
+
 class Readable(Protocol):
     """Output that is read while an answer is awaited, so that its writers can go on."""
 

@@ -110,7 +110,7 @@ def running(machines):
     for process, _ in machines.workers:
         if process.poll() is None:
             below = psutil.Process(process.pid).children(recursive=True)
-            found[process.pid] = [p for p in below if p.name() == "tasks.pool.work"]
+            found[process.pid] = [p for p in below if p.name() == "tasks.processes"]
     return found
 
 
