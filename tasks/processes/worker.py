@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from io import TextIOWrapper
 from multiprocessing.connection import Connection
@@ -133,7 +134,7 @@ class Worker:
 
 def main(handler: str, argument: str, forks: str, who: str) -> None:
     """Import what orders need, then carry them out until the parent closes its end."""
-    channel = to_parent()
+    channel, parent = to_parent(), os.getppid()
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -147,7 +148,7 @@ def main(handler: str, argument: str, forks: str, who: str) -> None:
         for message in messages(channel):
             order = json.loads(message)
             if in_forks:
-                channel.send_bytes(_fork(carry_out, order, channel, who))
+                channel.send_bytes(_fork(carry_out, order, channel, who, parent))
             else:
                 channel.send_bytes(_run(carry_out, order))
     except Stop:
@@ -171,13 +172,23 @@ def _reusable() -> list[int]:
     return [*reusable_pids(), *subprocesses.reusable_pids()]
 
 
-def _fork(carry_out: Carries, order: dict[str, Any], channel: Connection, who: str) -> bytes:
+def _end_with(parent: int) -> None:
+    if os.getppid() != parent:
+        raise Stop
+
+
+def _fork(
+    carry_out: Carries, order: dict[str, Any], channel: Connection, who: str, parent: int
+) -> bytes:
     """Return the answer of a fork, or how it ended."""
+    with suppress(ChildProcessError):  # orphans of earlier orders, which have been killed
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the fork takes it, as one of our group
     work = partial(_run, carry_out, order, reuse=False)
     with Child.fork(work, closed=[channel.fileno()], who=who) as child:
         try:
-            answer = child.answer()
+            answer = child.answer(check=partial(_end_with, parent))
         except EndedError as end:
             answer = json.dumps({"ending": end.ending, "kept": []}).encode()
     signal.signal(signal.SIGTERM, _stop)

@@ -13,6 +13,7 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import sandbox
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.watchdog import is_over
 from tests.flows.waiting import until
 
 SOUND = """
@@ -145,7 +146,7 @@ def test_nothing_that_an_import_starts_outlives_it(tmp_path):
     with pytest.raises(UserFileError, match=r"forks\.py:8: ValueError"):
         describe(f"{file}:X", {})
 
-    assert not psutil.pid_exists(int(pid.read_text()))
+    assert is_over(int(pid.read_text()))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
