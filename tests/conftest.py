@@ -133,9 +133,8 @@ def zygote(tmp_path_factory) -> Iterator[Zygote]:
 @pytest.fixture
 def forked_workers(zygote, monkeypatch) -> None:
     """Fork processes that run jobs, trials and users' imports from the zygote."""
-    for module in ("child", "subprocesses"):
-        place = f"leaseboard.tasks.processes.{module}.subprocess"
-        monkeypatch.setattr(place, starting(zygote.place))
+    place = "leaseboard.tasks.processes.child.subprocess"
+    monkeypatch.setattr(place, starting(zygote.place))
 
 
 @pytest.fixture(scope="module")

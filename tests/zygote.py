@@ -354,10 +354,7 @@ def _fork_below(place):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    for name in (
-        "leaseboard.flows.server", "leaseboard.tasks.processes.child",
-        "leaseboard.tasks.processes.subprocesses",
-    ):  # fmt: skip
+    for name in ("leaseboard.flows.server", "leaseboard.tasks.processes.child"):
         sys.modules[name].subprocess = starting(place)
 
 

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, NoReturn, Protocol, Self
-from weakref import WeakSet
 
 import psutil
 
@@ -32,7 +31,7 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.processes.limits import Ending, Limits, post_mortem
-from leaseboard.tasks.processes.watchdog import descendants, kill_tree
+from leaseboard.tasks.processes.watchdog import descendants, kill_tree, set_option
 
 _POLL_SECONDS = 0.02
 _TREE_SECONDS = 0.5
@@ -94,8 +93,6 @@ class Child:
         Whether it leads a process group, which ends with it in any case.
     forks : bool
         Whether it only forks for each order: its own memory, which a fork shares, does not count.
-    reusable : bool
-        Whether a later job of this process may use it again; see `reusable_pids`.
     process : subprocess.Popen, optional
         Its object, if it has one.
     """
@@ -108,7 +105,6 @@ class Child:
         who: str = "the process",
         leads: bool = False,
         forks: bool = False,
-        reusable: bool = False,
         process: subprocess.Popen[bytes] | None = None,
     ) -> None:
         self.pid = pid
@@ -121,8 +117,6 @@ class Child:
         self._tree = [psutil.Process(pid)]
         self._looked = self._seen = 0.0
         self.restart_clocks()
-        if reusable:
-            _reusable.add(self)
 
     @classmethod
     def fork(
@@ -151,7 +145,6 @@ class Child:
         *arguments: str,
         who: str = "the process",
         forks: bool = False,
-        reusable: bool = False,
         **options: Any,
     ) -> Self:
         """Start a program, whose arguments are the number of its descriptor, then `arguments`.
@@ -174,7 +167,6 @@ class Child:
                 who=who,
                 leads=options.get("start_new_session", False),
                 forks=forks,
-                reusable=reusable,
                 process=process,
             )
 
@@ -277,7 +269,6 @@ class Child:
             if self._code is None:
                 self._reap(0)
             self._channel.close()
-        _reusable.discard(self)
 
     def __enter__(self) -> Self:
         return self
@@ -336,14 +327,6 @@ class Child:
         return memory
 
 
-_reusable: WeakSet[Child] = WeakSet()
-
-
-def reusable_pids() -> list[int]:
-    """Return the children that this process started and may use again."""
-    return [each.pid for each in _reusable if each.code is None]
-
-
 def _run_in_child(work: Callable[[], bytes], descriptor: int, closed: Iterable[int]) -> NoReturn:
     """Run `work`, send its value, and end the process."""
     code = 1
@@ -352,8 +335,7 @@ def _run_in_child(work: Callable[[], bytes], descriptor: int, closed: Iterable[i
     gc.freeze()
     sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
     try:
-        _reusable.clear()  # they are children of the parent
-        _control(_DIE_WITH_PARENT, signal.SIGKILL)
+        set_option(_DIE_WITH_PARENT, signal.SIGKILL)
         for each in closed:
             os.close(each)
         Connection(descriptor).send_bytes(work())
@@ -365,14 +347,6 @@ def _run_in_child(work: Callable[[], bytes], descriptor: int, closed: Iterable[i
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
-
-
-def _control(option: int, value: int) -> None:
-    """Set an option of this process, where the system can."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def to_parent() -> Connection:

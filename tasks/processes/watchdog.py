@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,10 +51,15 @@ class Watchdog:
 
 def adopt_orphans() -> None:
     """Make orphans of our descendants children of this process, where the system can."""
+    set_option(_BECOME_SUBREAPER, 1)
+
+
+def set_option(option: int, value: int) -> None:
+    """Set an option of this process, of linux/prctl.h, where the system can."""
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None, use_errno=True).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def descendants(pid: int) -> list[int]:
@@ -81,8 +85,8 @@ def kill_tree(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
-    """Kill all descendants of `pid` but `kept`; return whether none is left.
+def kill_below(pid: int) -> bool:
+    """Kill all descendants of `pid`; return whether none is left.
 
     A process that a search missed, because it was forked meanwhile or because `pid` adopted it, is
     found by the next. `PATIENCE_SECONDS` bound the time.
@@ -90,7 +94,7 @@ def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
     over: set[int] = set()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        found = set(descendants(pid)) - over - set(kept)
+        found = set(descendants(pid)) - over
         if not found:
             return True
         for each in found:

@@ -20,14 +20,12 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from leaseboard.tasks.processes import subprocesses
 from leaseboard.tasks.processes.child import (
     Child,
     EndedError,
     Stop,
     messages,
     named,
-    reusable_pids,
     to_parent,
 )
 from leaseboard.tasks.processes.limits import Ending, Limits
@@ -114,7 +112,7 @@ class Worker:
     ) -> dict[str, Any]:
         """Return the answer to an order, ``{"stopped": True}`` if a signal ended it.
 
-        What it left behind is ended, except for processes that are used again.
+        What it left behind is ended.
 
         - `limits`, `grace`, `check`: see `Child.answer`.
 
@@ -125,7 +123,7 @@ class Worker:
         self.child.send(json.dumps(order, default=str).encode())
         said = self.child.answer(limits, grace=grace, check=check, output=self._output)
         answer: dict[str, Any] = json.loads(said)
-        clean = kill_below(self.child.pid, answer.pop("kept"))
+        clean = kill_below(self.child.pid)
         self.fit = clean and "stopped" not in answer and self.child.memory < STALE_BYTES
         if "ending" in answer:
             raise EndedError(Ending(*answer["ending"]))
@@ -155,8 +153,8 @@ def main(handler: str, argument: str, forks: str, who: str) -> None:
         sys.exit(0)
 
 
-def _run(carry_out: Carries, order: dict[str, Any], *, reuse: bool = True) -> bytes:
-    """Return the answer to an order, with the processes that later orders use again."""
+def _run(carry_out: Carries, order: dict[str, Any]) -> bytes:
+    """Return the answer to an order."""
     os.chdir(order["cwd"])  # an earlier order may have changed what belongs to the process
     signal.signal(signal.SIGTERM, _stop)
     try:
@@ -165,11 +163,7 @@ def _run(carry_out: Carries, order: dict[str, Any], *, reuse: bool = True) -> by
         answer = {"stopped": True}
     sys.stdout.flush()
     sys.stderr.flush()
-    return json.dumps(answer | {"kept": _reusable() if reuse else []}, default=str).encode()
-
-
-def _reusable() -> list[int]:
-    return [*reusable_pids(), *subprocesses.reusable_pids()]
+    return json.dumps(answer, default=str).encode()
 
 
 def _end_with(parent: int) -> None:
@@ -185,12 +179,12 @@ def _fork(
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the fork takes it, as one of our group
-    work = partial(_run, carry_out, order, reuse=False)
+    work = partial(_run, carry_out, order)
     with Child.fork(work, closed=[channel.fileno()], who=who) as child:
         try:
             answer = child.answer(check=partial(_end_with, parent))
         except EndedError as end:
-            answer = json.dumps({"ending": end.ending, "kept": []}).encode()
+            answer = json.dumps({"ending": end.ending}).encode()
     signal.signal(signal.SIGTERM, _stop)
     return answer
 
