@@ -23,7 +23,7 @@ from leaseboard.flows.console import (
 from leaseboard.tasks.machine import paths
 
 if TYPE_CHECKING:
-    from leaseboard.tasks.archive.prune import Rule
+    from datetime import datetime
 
 
 _FOLDERS = "Run folders, or folders that hold some (default: runs)."
@@ -91,40 +91,30 @@ def prune(
     older_than: Annotated[float | None, opt(_OLD, "DAYS", min=0, max=36500)] = None,
     yes: Annotated[bool, opt(_YES, "", "--yes")] = False,
 ) -> None:
-    """Remove results that newer ones have replaced, in run folders and in MLflow.
+    """Remove results that newer ones have replaced, in run folders.
 
-    The newest result of each algorithm on each dataset and repetition stays, and so do results
-    that are being written, and every run with a registered model.
+    The newest result of each algorithm on each dataset and repetition stays. In MLflow, delete
+    runs on its pages, then run `mlflow gc`.
 
     Example: leaseboard results prune --older-than 90 --yes
     """
     from datetime import UTC, datetime, timedelta
 
     from leaseboard.tasks.archive import prune as core
-    from leaseboard.tasks.machine import disk
 
     now = datetime.now(UTC)
     before = None if older_than is None else now - timedelta(days=older_than)
-    rule = core.Rule(keep, before)
-    uri = paths.tracking_uri()
     given = folders or [place for place in [Path("runs")] if place.is_dir()]
-    total = sum(_prune_folder(folder, rule, remove=yes) for folder in core.run_folders(given))
-    old = core.surplus_runs(uri, rule)
-    say(
-        f"MLflow: {len(old.jobs)} jobs with {len(old.configurations)} configurations,"
-        f" {len(old.suites)} suite runs, {len(old.deleted)} runs deleted earlier,"
-        f" {disk.shown(old.size)} of artifacts"
+    total = sum(
+        _prune_folder(folder, keep, before, remove=yes) for folder in core.run_folders(given)
     )
-    total += len(old.runs)
     if not (total and yes):
         say("nothing was removed: add --yes" if total else "nothing to remove")
         return
-    if old.runs and not core.remove_runs(uri, old):
-        say("MLflow: marked as deleted; `mlflow gc` on the server's machine frees the disk")
     say("removed")
 
 
-def _prune_folder(folder: Path, rule: Rule, *, remove: bool) -> int:
+def _prune_folder(folder: Path, keep: int, before: datetime | None, *, remove: bool) -> int:
     """Print what goes from a run folder, remove it if `remove`; return how many jobs."""
     from leaseboard.tasks.archive import prune as core
     from leaseboard.tasks.folder import results
@@ -132,9 +122,8 @@ def _prune_folder(folder: Path, rule: Rule, *, remove: bool) -> int:
 
     report_damage(folder)
     with results.locked(folder) if remove else nullcontext():
-        old = core.surplus_jobs(folder, rule)
-        say(f"{folder}: {len(old.items)} of {old.of} jobs, {disk.shown(old.size)}")
-        jobs = old.items
+        jobs, of = core.surplus_jobs(folder, keep, before), len(results.read_results(folder))
+        say(f"{folder}: {len(jobs)} of {of} jobs, {disk.shown(core.size_of(folder, jobs))}")
         if not (jobs and remove):
             return len(jobs)
         shown = results.current(folder)

@@ -129,15 +129,6 @@ def experiment(client: MlflowClient, uri: str, name: str) -> str:
         return str(found.experiment_id)
 
 
-def compact(uri: str) -> None:
-    """Free the unused pages of a SQLite store; other databases do so themselves."""
-    if uri.startswith(SQLITE):
-        path = uri.removeprefix(SQLITE)
-        with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
 def state_of(uri: str) -> str:
     """Return what each later change of a SQLite store changes; empty if another process uses it.
 

@@ -51,7 +51,7 @@ def test_a_leaderboard_that_the_store_refuses_is_a_failed_merge(leaseboard, done
 
 
 @pytest.mark.postgresql
-def test_merge_and_prune_in_postgresql_stores(leaseboard, done, tmp_path, database):
+def test_merge_in_postgresql_stores(leaseboard, done, tmp_path, database):
     here, there = database("here"), database("there")
     for store in (here, there):
         for new in (2, 0):
@@ -66,12 +66,6 @@ def test_merge_and_prune_in_postgresql_stores(leaseboard, done, tmp_path, databa
             ).out
             assert f"merged:  2 jobs, {new} of them new" in said
         assert keys(store) == sorted(row.key for row in results.read_results(done.out))
-    words = ("results", "prune", "mthere", "--keep", "0", "--tracking-uri", there)
-    assert "MLflow: 2 jobs with 6 configurations" in leaseboard(*words).out
-    assert leaseboard(*words, "--yes").out.endswith("removed\n")
-
-    assert keys(there) == []
-    assert len(keys(here)) == 2
 
 
 def test_a_conflict_exits_with_2_and_is_one_line(leaseboard, done, put_result, tmp_path):
@@ -108,25 +102,11 @@ def test_wrong_usage_leaves_nothing(leaseboard, tmp_path):
 
 def test_pruning_says_first_and_does_then(leaseboard, done, put_result):
     put_result(done.out, started="2020-01-01T00:00:00+00:00")
-    words = (
-        "results",
-        "prune",
-        done.out,
-        "--keep",
-        "0",
-        "--older-than",
-        "30",
-        "--tracking-uri",
-        done.uri,
-    )
+    words = ("results", "prune", done.out, "--keep", "0", "--older-than", "30")
     said = leaseboard(*words).out
     assert f"{done.out}: 2 of 2 jobs, " in said
-    assert "MLflow: 2 jobs with 6 configurations" in said
     assert "nothing was removed: add --yes" in said
     assert len(results.read_results(done.out)) == 2
-    assert len(keys(done.uri)) == 2
 
-    said = leaseboard(*words, "--yes").out
-    assert said.endswith("removed\n")
-    assert keys(done.uri) == []
+    assert leaseboard(*words, "--yes").out.endswith("removed\n")
     assert "nothing to remove" in leaseboard(*words).out
