@@ -2,13 +2,10 @@ import shutil
 import subprocess
 import sys
 from importlib import metadata
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from leaseboard.tasks.archive import doctor
-from leaseboard.tasks.store.recorded import Store
 from leaseboard.tasks.track.records import OWNER
 from leaseboard.tasks.track.store import experiment, open_store
 
@@ -91,16 +88,6 @@ def test_a_damaged_store_is_one_line(tmp_path):
     assert "not a database" in finding.detail
 
 
-def test_a_store_with_a_damaged_page_is_found(store):
-    path = Path(store.removeprefix("sqlite:///"))
-    content = bytearray(path.read_bytes())
-    content[8192:12288] = b"\xff" * 4096
-    path.write_bytes(content)
-    findings = list(doctor.examine(f"sqlite:///{path}"))
-
-    assert any(not finding.healthy for finding in of(findings, "tracking store"))
-
-
 def test_versions_out_of_range_are_named(monkeypatch):
     monkeypatch.setattr(
         metadata,
@@ -125,50 +112,3 @@ def test_native_code_that_does_not_load_is_named(monkeypatch):
 
     assert not finding.healthy
     assert "lightgbm: libgomp.so.1: cannot open shared object file" in finding.detail
-
-
-def test_doctor_reports_a_full_disk(monkeypatch, tmp_path):
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
-    findings = list(doctor.disk_use(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}"))
-
-    assert len(findings) == 5
-    assert not any(finding.healthy for finding in findings)
-    assert all("5.0 MB free" in finding.detail for finding in findings)
-
-
-def test_the_use_of_each_store_is_shown(monkeypatch, tmp_path):
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-    for place, size in (("runs/s/a", 2048), ("cache/data/a", 3072), ("cache/recorded/a", 4096),
-                        ("mlruns/mlflow.db", 1024),
-                        ("mlruns/mlflow.db-wal", 1024), ("mlruns/artifacts/a", 7168)):  # fmt: skip
-        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / place).write_bytes(b"x" * size)
-    findings = list(doctor.disk_use(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}"))
-    shown = {f.name: f.detail.split(": ")[1].split(" used")[0] for f in findings}
-
-    assert shown == {
-        "run folders": "2.0 kB", "data cache": "3.0 kB", "trials and probes": "4.0 kB",
-        "MLflow database": "2.0 kB",
-        "MLflow artifacts": "7.0 kB",
-    }  # fmt: skip
-
-
-def test_the_store_of_trials_and_probes_is_looked_at(monkeypatch, tmp_path):
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    path = tmp_path / "cache" / "recorded" / "store.sqlite"
-    assert doctor.recorded() == doctor.Finding(
-        "store of trials and probes", True, f"{path}: 0 records of 0 keys"
-    )
-    records = Store().records({"seed": 1})
-    for _ in range(3):
-        records.extend(lambda n: {"n": n})
-    found = doctor.recorded()
-    monkeypatch.setenv("LEASEBOARD_STORE", "postgresql://me:5ECRET@127.0.0.1:9/recorded")
-    unreachable = doctor.recorded()
-
-    assert found.detail == f"{path}: 3 records of 1 keys"
-    assert not unreachable.healthy
-    assert "***@127.0.0.1:9/recorded cannot be used" in unreachable.detail
-    assert "5ECRET" not in unreachable.detail

@@ -3,13 +3,12 @@
 import shutil
 import tempfile
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.archive.merge import merge
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
@@ -47,16 +46,6 @@ def contents(out):
     return files, as_frame(shown_at(out)).to_json()
 
 
-def test_jobs_of_two_machines_come_together(machine, out):
-    a, b = machine("a", {"key": "k1"}), machine("b", {"key": "k2", "name": "chacha"})
-    merged = merge([a, b], out)
-
-    assert [row.name for row in merged.rows] == ["chacha", "vanilla"]
-    assert (merged.added, merged.conflicts) == (2, [])
-    assert results.read_result(out, "k1").status == "ok"
-    assert len(as_frame(shown_at(out))) == 2
-
-
 def test_one_that_is_ok_wins_then_the_older_one(machine, out):
     late = {"key": "k1", "started": "2026-02-01T00:00:00+00:00"}
     folders = [machine("a", {"key": "k1", "status": "crash"}), machine("b", late),
@@ -91,12 +80,6 @@ def test_other_code_is_kept_apart(machine, out):
     assert merged.suite.normalise is None
 
 
-def test_other_data_of_one_name_are_kept_apart(machine, out):
-    a, b = (machine(n, {"key": f"k{n}", "digest": n * 9}) for n in "ab")
-
-    assert [row.data for row in merge([a, b], out).rows] == ["d @aaaaaaaa", "d @bbbbbbbb"]
-
-
 def test_other_seeds_are_further_repetitions(machine, out):
     jobs = [{"key": f"k{i}{label}", "name": label, "seed": i, "environment_seed": i}
             for i in (3, 5) for label in "xy"]  # fmt: skip
@@ -124,15 +107,6 @@ def test_what_cannot_be_distinguished_is_refused_and_nothing_is_written(machine,
     assert list(out.iterdir()) == []
 
 
-def test_different_suites_are_refused(machine, out):
-    def suite(name):
-        return Suite(title="T", name=name, data=["d"], algorithms=["vanilla"])
-
-    a, b = (machine(n, {"key": f"k{n}"}, suite=suite(n)) for n in ("a", "b"))
-    with pytest.raises(UsageError, match=r"different suites \(a, b\)"):
-        merge([a, b], out)
-
-
 def test_parts_of_a_suite_are_united(machine, out):
     def suite(**parts):
         return Suite(**{"title": "T", "name": "s", "data": ["d"], "algorithms": ["vanilla"]}
@@ -153,17 +127,6 @@ def test_a_leaderboard_that_cannot_be_computed_is_refused_and_nothing_is_written
 
     with pytest.raises(UsageError, match="a leaderboard compares results of one metric"):
         merge([a, b], out)
-    assert list(out.iterdir()) == []
-
-
-def test_a_disk_without_room_is_named_before_anything_is_written(machine, out, monkeypatch):
-    a = machine("a", {"key": "k1"})
-    monkeypatch.setattr(
-        "leaseboard.tasks.archive.merge.shutil.disk_usage", lambda _: SimpleNamespace(free=1)
-    )
-
-    with pytest.raises(LeaseboardError, match=r"has 1 B free and the jobs need .*: make room"):
-        merge([a], out)
     assert list(out.iterdir()) == []
 
 

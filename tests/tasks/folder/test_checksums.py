@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.checksums import DamagedError, Log, dump_result, load_result, log_at
+from leaseboard.tasks.folder.checksums import DamagedError, dump_result, load_result
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.jobs.job import MOST_SCORE, Result, plain, plain_value
 from leaseboard.tasks.score.frame import as_frame
@@ -40,14 +40,6 @@ MADE = st.builds(
 
 MADE_OF = Result(key="k", algorithm="a", name="a", data="d", digest="", seed=0,
                  environment_seed=0, repetition=0, status="ok", score=0.1)  # fmt: skip
-
-
-@given(MADE, st.none() | st.builds(Log, st.integers(0), st.text()))
-def test_what_is_checked_is_read_back_and_written_to_the_same_bytes(made, log):
-    content = dump_result(made, log)
-
-    assert load_result(content) == (made, log)
-    assert dump_result(*load_result(content)) == content
 
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=8)
@@ -163,20 +155,3 @@ def test_a_score_that_was_edited_in_the_table_alone_is_not_believed(put_job, tmp
 
     assert list(as_frame(shown_at(tmp_path))["score"]) == [0.5]
     assert list(as_frame(shown_at(tmp_path / results.TABLE))["score"]) == [0.5]
-
-
-def test_the_names_of_the_table_stay(put_job, tmp_path):
-    made = put_job(tmp_path, "k1")
-    results.assemble(tmp_path, [dataclasses.replace(made, name="mine @v1", repetition=3)])
-
-    frame = as_frame(shown_at(tmp_path))
-    assert (frame["name"][0], frame["repetition"][0]) == ("mine @v1", 3)
-    assert results.damaged(tmp_path) == []
-
-
-def test_a_log_is_known_by_size_and_digest(tmp_path):
-    assert log_at(tmp_path / "none") is None
-    (tmp_path / "log").write_bytes(b"abc")
-    assert log_at(tmp_path / "log") == Log(
-        3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    )

@@ -1,7 +1,5 @@
 import ast
 import inspect
-import json
-import math
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,9 +10,7 @@ from leaseboard.algorithms.events import Measured
 from leaseboard.algorithms.log_format import LogWriter
 from leaseboard.tasks.archive import prune
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score.frame import as_frame
 
 
 def result(key="k1", status="ok", **fields):
@@ -34,15 +30,6 @@ def finished(out, **fields):
     return made
 
 
-def test_a_result_is_read_back_equal(tmp_path):
-    made = finished(
-        tmp_path, score=0.25, metrics={"m": 1.5}, champion={"rate": 0.5}, settings={"b": 5}
-    )
-
-    assert results.read_result(tmp_path, "k1") == made
-    assert results.read_results(tmp_path) == [made]
-
-
 def is_done(out, key):
     """Return whether a run would not repeat the job: its result is ok, and whole with its log."""
     found = results.look(results.job_folder(out, key), key, whole_log=True)
@@ -56,15 +43,6 @@ def test_only_ok_is_done(tmp_path):
         assert not is_done(tmp_path, "bad")
     assert is_done(tmp_path, "good")
     assert not is_done(tmp_path, "absent")
-
-
-def test_a_damaged_result_is_not_a_result(tmp_path):
-    for content in ("", "{", "[]", '{"key": "k1"}', '{"status": "fine"}'):
-        finished(tmp_path)
-        (results.job_folder(tmp_path, "k1") / results.RESULT).write_text(content)
-
-        assert results.read_result(tmp_path, "k1") is None
-        assert not is_done(tmp_path, "k1")
 
 
 def test_a_result_of_another_key_is_not_a_result(tmp_path):
@@ -122,19 +100,6 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_the_table_keeps_mappings_and_missing_scores(tmp_path):
-    results.assemble(tmp_path, [])
-    assert len(as_frame(shown_at(tmp_path))) == 0
-
-    failed = result(key="k2", status="crash", reason="no", repetition=1)
-    results.assemble(tmp_path, [result(metrics={"m": 1.5}), failed])
-    frame = as_frame(shown_at(tmp_path))
-    assert list(frame["key"]) == ["k1", "k2"]
-    assert frame["metrics"][0] == {"m": 1.5}
-    assert frame["champion"][0] == {}
-    assert math.isnan(frame["score"][1])
-
-
 def test_two_runs_cannot_share_a_folder(tmp_path):
     with (
         results.locked(tmp_path),
@@ -144,15 +109,6 @@ def test_two_runs_cannot_share_a_folder(tmp_path):
         pass
     with results.locked(tmp_path):
         pass
-
-
-def test_numpy_values_become_plain_numbers():
-    import numpy as np
-
-    row = results.plain(result(metrics={"m": np.float64(0.5)}, champion={"n": np.int64(3)}))
-
-    assert json.dumps(row["metrics"]) == '{"m": 0.5}'
-    assert row["champion"] == {"n": 3}
 
 
 def test_every_column_is_described_on_the_page():

@@ -1,17 +1,16 @@
 import dataclasses
 import sys
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import _reason, play
-from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
-from leaseboard.algorithms.events import Finished, Measured, Started, TrialFinished
-from leaseboard.algorithms.log_format import read_log, to_json
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.errors import AuditError, UsageError
+from leaseboard.algorithms.events import Finished, Measured, Started
+from leaseboard.algorithms.log_format import read_log
 from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.folder.event_logs import rows_reached
@@ -60,21 +59,6 @@ def test_a_framework_is_charged_what_it_took_in_its_own_process(tmp_path, monkey
     assert (result.status, result.units) == ("ok", 500)
     assert 0 < result.cpu_seconds < result.metrics["spent_cpu_seconds"]  # which has its start
     assert result.metrics["peak_memory_mb"] > 20
-
-
-def test_a_framework_that_is_not_installed_skips_its_job(tmp_path, monkeypatch):
-    monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
-
-    with pytest.raises(SkipError, match="leaseboard frameworks install river"):
-        run_job(dataclasses.replace(JOB, algorithm="river-srp"), tmp_path)
-
-
-def test_sinks_see_every_event_in_order(tmp_path):
-    seen = []
-    run_job(JOB, tmp_path, sinks=(seen.append,))
-
-    logged = read_log(tmp_path / "events.jsonl.gz")
-    assert [to_json(event) for event in seen] == [to_json(event) for event in logged]
 
 
 def test_the_log_of_a_job_that_is_ended_has_the_rows_that_it_reached(tmp_path):
@@ -135,21 +119,6 @@ def test_an_honest_algorithm_of_a_user_has_its_score(tmp_path, honest):
     assert result.status == "ok"
 
 
-def test_the_log_has_the_test_scores_that_no_policy_has_seen(tmp_path):
-    job = dataclasses.replace(
-        JOB, algorithm="average", data="sklearn:wine", budget=4,
-        environment={"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]},
-    )  # fmt: skip
-    result, _ = run_job(job, tmp_path)
-    log = list(read_log(tmp_path / "events.jsonl.gz"))
-    trials = [event for event in log if isinstance(event, TrialFinished)]
-
-    assert len(trials) == 4
-    assert all(0 < trial.test <= 1 for trial in trials)
-    best = max(trials, key=lambda trial: trial.reward)
-    assert result.metrics["test"] == best.test
-
-
 @pytest.mark.parametrize("data", ["sklearn:diabetes", "sklearn:breast_cancer"])
 @pytest.mark.parametrize(
     "body",
@@ -186,13 +155,6 @@ def test_what_is_wrong_is_said_before_data_are_read():
             check(dataclasses.replace(JOB, **change))
 
 
-def test_a_job_whose_settings_have_keys_without_an_order_is_refused_in_a_line():
-    for value in ({1: 2, "a": 3}, {"w": {1: 2, "a": 3}}, {"w": [({None: 0},)]}):
-        for field in ("settings", "environment"):
-            with pytest.raises(UsageError, match=rf"{field} of .*: the key (1|None) is not text"):
-                dataclasses.replace(JOB, **{field: value}).key("digest", "version")
-
-
 def test_equal_work_has_one_key_under_any_label():
     key = JOB.key("digest", "version")
 
@@ -209,30 +171,6 @@ def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):
     assert (result.status, result.complete) == ("ok", False)
     assert (result.units, result.budget) == (1, 500)
     assert result.reason == "ended early: 1 of 500 examples"
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "stops"),
-    [
-        ("stream", "vanilla", False),
-        ("holdout", "apple", False),
-        ("holdout", "stage-poly", True),
-        ("pulls", "rising-bandits", True),
-        ("pulls", "tpe-joint", False),
-        ("samples", "abc", True),
-        ("samples", "random-configuration", True),
-        ("folds", "early-stopped-cv", True),
-    ],
-)
-def test_whether_an_early_end_is_a_decision_depends_on_the_environment(kind, name, stops):
-    algorithm = registry.build(name)
-    environment = tiny_environment(kind)
-    environment.budget *= 2  # more than the tiny data can use
-
-    assert algorithm.environment == kind
-    if kind == "pulls":
-        list(islice(play(name, algorithm, environment, 0), 40))
-    assert _reason(algorithm, environment) == ("algorithm stopped" if stops else "ended early")
 
 
 @pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples", "folds"])

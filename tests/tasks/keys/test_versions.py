@@ -1,9 +1,7 @@
 import importlib
-import sys
 from functools import partial
 from importlib import metadata
 from importlib.metadata import version
-from importlib.util import spec_from_file_location
 
 import pytest
 
@@ -11,7 +9,7 @@ from leaseboard.algorithms import registry
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.keys import versions
-from leaseboard.tasks.keys.closure import ROOT, reachable
+from leaseboard.tasks.keys.closure import ROOT
 from leaseboard.tasks.keys.versions import code_version, recorded_key
 
 MINE = '''"""Mine."""
@@ -155,42 +153,6 @@ def test_code_is_the_same_wherever_it_lies_but_not_if_its_files_change_places(
     assert version_at("1", "2", here="x = 22", there="x = 1") not in same
 
 
-class Editable:
-    """Finder of an editable install of `folder`, as setuptools has: not by ``sys.path``."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def find_spec(self, name, _path=None, _target=None):
-        file = self.folder / f"{name}.py"
-        return spec_from_file_location(name, file) if file.exists() else None
-
-
-@pytest.mark.parametrize(
-    ("folder", "kinds"), [("src", 2), ("lib/site-packages", 1)], ids=["editable", "installed"]
-)
-def test_an_editable_install_counts_and_an_installed_package_does_not(
-    tmp_path, monkeypatch, folder, kinds
-):
-    (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.setattr("sys.meta_path", [*sys.meta_path, Editable(tmp_path / folder)])
-    found = set()
-    for text in ("x = 1", "x = 22"):
-        (tmp_path / folder / "helper_found.py").write_text(text)
-        found.add(version_of(tmp_path, MINE + "import helper_found"))
-
-    assert len(found) == kinds
-
-
-def test_a_users_file_that_is_not_python_or_absent_has_a_version(tmp_path):
-    (tmp_path / "mine.py").write_text("(")
-    broken = code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
-    (tmp_path / "mine.py").write_text("((")
-
-    assert code_version(f"{tmp_path / 'mine.py'}:Mine", "stream") != broken
-    assert code_version(f"{tmp_path / 'absent.py'}:Mine", "stream")
-
-
 def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
     tmp_path, monkeypatch
 ):
@@ -210,37 +172,6 @@ def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
 
     assert key("my_learners:Net") != first
     assert set(key("sklearn.svm:SVC").values()) == {f"scikit-learn {version('scikit-learn')}"}
-
-
-def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path):
-    """And no more than is asked for: an edit elsewhere must not make a user's jobs new."""
-    for wanted, place, reached in (
-        ("from leaseboard import Algorithm", "leaseboard.algorithms.base", {"algorithms/base.py"}),
-        (
-            "from leaseboard import OnlineAutoMLRegressor",
-            "leaseboard.algorithms.online_automl.streaming",
-            {"algorithms/online_automl/streaming/regressor.py"},
-        ),
-        (
-            "import leaseboard",
-            "leaseboard.tasks.steps.interactive",
-            {"tasks/steps/interactive.py"},
-        ),
-    ):
-        short, long = tmp_path / "short.py", tmp_path / "long.py"
-        short.write_text(wanted)
-        name = wanted.rpartition(" ")[2]
-        long.write_text(
-            f"import {place}" if name == "leaseboard" else f"from {place} import {name}"
-        )
-
-        found = {path for path in reachable([short]) if path.is_relative_to(ROOT)}
-
-        assert reached <= {path.relative_to(ROOT).as_posix() for path in found}
-        if name == "leaseboard":
-            assert found >= reachable([long]) - {long}
-        else:
-            assert found == reachable([long]) - {long}
 
 
 def test_what_a_framework_runs_counts_for_its_jobs_alone():

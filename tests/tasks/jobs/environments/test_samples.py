@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-from leaseboard.algorithms.errors import DataError, SkipError, UsageError
+from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.tasks.jobs import environments
@@ -93,39 +90,6 @@ def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
     assert again.metrics["spent_cpu_seconds"] < 0.5 * first.metrics["spent_cpu_seconds"]
 
 
-@pytest.mark.slow
-def test_a_replay_of_drawn_configurations_loads_no_learners(tmp_path):
-    code = f"""
-import sys
-from pathlib import Path
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.run import run_job
-
-heavy = {{"lightgbm", "sklearn", "scipy.stats"}}
-job = Job("abc", {DATA!r}, 0, 0, environment={{"configurations": 2, "initial_rows": 300}})
-print(run_job(job, Path({str(tmp_path)!r}))[0].score, sorted(heavy & sys.modules.keys()))
-"""
-    first, again = (
-        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-        for _ in range(2)
-    )
-    score = first.stdout.split()[0]
-    assert "lightgbm" in first.stdout
-    assert again.stdout == f"{score} []\n"
-
-
-def test_another_scheduler_replays_the_probes_that_it_shares(run):
-    _, events = run("abc")
-    _, others = run("abc", settings={"scheduler": "round-robin"})
-    costs = [
-        {(e.configuration, e.rows): e.cpu_seconds for e in log if isinstance(e, ProbeFinished)}
-        for log in (events, others)
-    ]
-    shared = costs[0].keys() & costs[1].keys()
-    assert len(shared) >= 4
-    assert all(costs[0][probe] == costs[1][probe] for probe in shared)
-
-
 def test_equal_pipelines_of_a_list_are_duplicates(run, tmp_path):
     path = tmp_path / "doubles.py"
     path.write_text(
@@ -143,20 +107,6 @@ def test_other_code_of_the_file_is_another_job(run, tmp_path):
     (tmp_path / "quick.py").write_text(QUICK + "CHANGED = True\n")
     other, _ = run("random-configuration")
     assert first.key == again.key != other.key
-
-
-def test_options_out_of_range_are_refused_by_name():
-    for option, value in (
-        ("configurations", 0), ("test_fraction", 1), ("initial_rows", 0), ("profile", "wild"),
-        ("unit", "bananas"), ("probe_seconds", 0),
-    ):  # fmt: skip
-        with pytest.raises(UsageError, match=f"samples environment: option {option}"):
-            environments.check_options("samples", {option: value})
-
-
-def test_own_pipelines_and_a_draw_exclude_each_other(run):
-    with pytest.raises(UsageError, match="pipelines are taken unchanged: remove configurations"):
-        run("abc", configurations=5)
 
 
 def test_verdicts_represent_learners(tmp_path):
@@ -194,31 +144,3 @@ def test_scikit_learns_search_is_charged_the_recorded_fits(run, folds):
     assert result.cpu_seconds == pytest.approx(paid)
     assert again.cpu_seconds == result.cpu_seconds
     assert replayed == events
-
-
-def test_a_fit_costs_the_same_for_every_algorithm(run):
-    _, whole = run("full-run")
-    _, searched = run("sklearn-halving", settings={"folds": 1, "min_resources": 2400})
-    spent = [
-        {event.configuration: event.cpu_seconds for event in log
-         if isinstance(event, ProbeFinished) and event.rows == 2400}
-        for log in (whole, searched)
-    ]  # fmt: skip
-
-    assert spent[0] == spent[1]
-    assert len(spent[0]) == 4
-
-
-def test_a_search_that_is_not_installed_is_skipped(run):
-    with pytest.raises(SkipError, match="leaseboard frameworks install optuna"):
-        run("optuna-median")
-
-
-@pytest.mark.slow
-def test_an_accuracy_on_folds_is_not_one_on_test_rows(run):
-    """A search's choice is judged on the test rows that it sees: the folds see nothing."""
-    _, events = run("sklearn-halving", settings={"min_resources": 300})
-    found = [event for event in events if isinstance(event, ProbeFinished)]
-
-    assert {event.rows + event.test_rows for event in found} <= {300, 900}
-    assert all(event.test_rows in (60, 180) for event in found)

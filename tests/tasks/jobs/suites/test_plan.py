@@ -157,14 +157,6 @@ def test_a_dataset_in_trouble_costs_only_its_own_jobs(two_sets, harm, words):
     assert two == sound[1]
 
 
-def test_a_source_that_is_down_is_an_obstacle(two_sets):
-    folder, _ = two_sets
-    job = Job(algorithm="vanilla", data="mirror:three", seed=1, environment_seed=1)
-    (entry,) = plan([job], lambda _: None, digests(folder))
-
-    assert entry.obstacle.startswith("data not available: mirror:three is not available")
-
-
 @pytest.mark.parametrize("change", [{}, {"name": "two"}, {"repetition": 1}])
 def test_a_result_is_reused_only_where_a_leaderboard_would_show_it(two_sets, change):
     folder, _ = two_sets

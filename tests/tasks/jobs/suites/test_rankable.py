@@ -7,10 +7,8 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.suites.plan import (
-    check_suite,
     require_measure,
     require_ranking,
-    tasks_of,
     with_baselines,
 )
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_names
@@ -41,32 +39,11 @@ def test_measures_are_of_streams_and_of_tables():
         require_measure("balanced_accuracy", [job(algorithm)], {"d": "classification"})
 
 
-def test_a_file_of_the_users_that_cannot_be_used_has_no_measure(tmp_path):
-    (tmp_path / "mine.py").write_text("1 / 0")
-    with pytest.raises(UsageError, match="is of streams"):
-        require_measure("mae", [job(f"{tmp_path}/mine.py:Mine")], {})
-
-
 def test_skill_needs_a_baseline_in_the_suite():
     with pytest.raises(UsageError, match="'skill' is over a baseline, and no job is one"):
         require_ranking("skill", [job("online-automl")], {})
     require_ranking("skill", [job("online-automl"), job("last-label")], {})
     require_ranking("mae", [job("online-automl")], {})
-
-
-def test_tasks_are_those_of_the_data_that_can_be_had(monkeypatch):
-    monkeypatch.delenv("LEASEBOARD_MIRROR", raising=False)
-    references = ["synthetic:fried?rows=50", "synthetic:waveform?rows=50", "mirror:none"]
-
-    assert tasks_of(references) == {references[0]: "regression", references[1]: "classification"}
-
-
-def test_a_suite_is_refused_on_opening():
-    suite = Suite(
-        title="t", data=["synthetic:fried?rows=50"], algorithms=["apple"], metric="kappa"
-    )
-    with pytest.raises(UsageError, match="no job can have the metric 'kappa'"):
-        check_suite(suite)
 
 
 def of(*algorithms, **keys):
@@ -93,12 +70,6 @@ def test_a_suite_on_streams_runs_the_naive_baselines_that_it_does_not_name():
     ]  # fmt: skip
     whole = with_baselines(of("online-automl", *NAIVE))
     assert names(whole) == ["online-automl", *NAIVE]
-
-
-def test_other_jobs_keep_their_seeds_and_keys():
-    suite = of("online-automl", "vanilla", repetitions=2)
-    mine = [job for job in with_baselines(suite).jobs() if job.name not in NAIVE]
-    assert mine == suite.jobs()
 
 
 def test_baselines_see_the_rows_and_the_target_that_the_algorithms_see():

@@ -25,18 +25,10 @@ def message(tmp_path: Path, text: str) -> str:
     return text
 
 
-def test_names_alone_select_data_and_algorithms(tmp_path):
-    suite = load_yaml(write(tmp_path, MINIMAL), Suite)
-
-    assert [entry.data for entry in suite.data] == ["sklearn:wine"]
-    assert [contender.title for contender in suite.algorithms] == ["vanilla"]
-
-
 TWO = MINIMAL.replace("[vanilla]", "[vanilla, online-automl]")
 AGAIN = MINIMAL.replace("[vanilla]", "[vanilla, {algorithm: vanilla, name: again}]")
 ADDITIONS = [
     ("repetitions: 0", "at least 1"),
-    ("seeds: []", "at least 1 item"),
     ("seeds: [-1]", "at least 0"),
     ("limits: {memory_mb: -5}", "above 0"),
     ("tracking: {configurations: some}", "must be all, none or top:K"),
@@ -44,16 +36,10 @@ ADDITIONS = [
     ("title: again", "occurs twice"),
     ("budget: [", "suite.yaml:5"),
     ("repetitions: 1000000000", "repetitions must be at most 100000"),
-    ("repetitions: 1" + "0" * 3000, "repetitions must be at most"),
     ("repetitions: 1e9", "must be a whole number"),
-    ("seed: 1000000000000000000000000000000", "below 2147483648"),
     ("seeds: [9999999999]", "below 2147483648"),
     ("budget: .inf", "at most 1000000000000000"),
-    ("budget: .nan", "at most"),
-    ("budget: 1.0e+300", "at most 1000000000000000"),
     ("limits: {wall_seconds: .inf}", "at most 1000000000"),
-    ("limits: {memory_mb: 1.0e+300}", "at most 1000000000"),
-    ("description: " + "x" * 20_000, "at most 10000 characters"),
     ("? " + "x" * 2000 + "\n: 1", "unknown key 'xxxx"),
 ]
 WRONG = [
@@ -124,13 +110,6 @@ def test_listed_seeds_are_literal_and_derived_ones_share_the_environment():
     assert len({job.seed for job in derived}) == len(derived) == 8
     assert len({job.environment_seed for job in derived}) == 4
     assert derived[0].environment_seed == derived[1].environment_seed
-
-
-def test_suites_cannot_be_named_by_a_path_outside_the_folder(tmp_path):
-    (tmp_path / "suites").mkdir()
-
-    with pytest.raises(UsageError, match="unknown suite"):
-        load_suite("../secret", tmp_path)
 
 
 PUBLISH_WHAT_THEY_RUN = {

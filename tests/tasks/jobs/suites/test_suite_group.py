@@ -23,18 +23,6 @@ def write(tmp_path, monkeypatch):
     return put
 
 
-def test_a_suite_has_itself_as_member_and_a_collection_its_own(write):
-    conf = write(a=SUITE, b=SUITE, both="title: t\nsuites: [a, b]\n")
-    assert members("a", conf) == ["a"]
-    assert members("both", conf) == ["a", "b"]
-
-
-def test_files_are_those_next_to_the_collection(write):
-    conf = write(a=SUITE, mine="title: t\nsuites: [a.yaml]\n")
-    path = conf / "suites" / "mine.yaml"
-    assert members(str(path), conf) == [str(conf / "suites" / "a.yaml")]
-
-
 WRONG = [
     ("title: t\nsuites: [a, a]\n", "both.yaml:2: suites.1: a occurs twice"),
     ("title: t\nsuites: [a, both]\n", "both is a suite group itself"),
@@ -51,12 +39,6 @@ def test_what_is_wrong_is_one_clear_line(write):
             members("both", conf)
         assert words in str(error.value)
         assert "\n" not in str(error.value)
-
-
-def test_a_group_is_not_a_suite(write):
-    conf = write(a=SUITE, both="title: t\nsuites: [a]\n")
-    with pytest.raises(UsageError, match="both is a group of suites: name one of those in"):
-        load_suite("both", conf)
 
 
 def test_one_name_on_one_dataset_belongs_to_one_suite():
