@@ -1,8 +1,3 @@
-import ast
-import inspect
-from itertools import pairwise
-from pathlib import Path
-
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
@@ -109,13 +104,3 @@ def test_two_runs_cannot_share_a_folder(tmp_path):
         pass
     with results.locked(tmp_path):
         pass
-
-
-def test_every_column_is_described_on_the_page():
-    page = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
-    (parsed,) = ast.parse(inspect.getsource(Result)).body
-
-    for column, text in pairwise(parsed.body):
-        if isinstance(column, ast.AnnAssign) and isinstance(text, ast.Expr):
-            meaning = " ".join(text.value.value.split()).replace("``", "`")
-            assert f"| `{column.target.id}` | {meaning} |" in page

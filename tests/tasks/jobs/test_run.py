@@ -1,5 +1,6 @@
 import dataclasses
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.errors import AuditError, UsageError
+from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
 from leaseboard.algorithms.events import Finished, Measured, Started
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.algorithms.testing import tiny_environment
@@ -178,8 +179,9 @@ def test_no_algorithm_of_ours_ends_early(kind):
     for entry in registry.ENTRIES:
         if registry.algorithm_class(entry.name).environment == kind:
             algorithm = registry.build(entry.name)
-            *_, finished = play(entry.name, algorithm, tiny_environment(kind), 0)
-            assert finished.reason != "ended early", entry.name
+            with suppress(SkipError):  # of frameworks
+                *_, finished = play(entry.name, algorithm, tiny_environment(kind), 0)
+                assert finished.reason != "ended early", entry.name
 
 
 @pytest.mark.parametrize(("algorithm", "data"), [("vanilla", "fried"), ("apple", "fried")])
