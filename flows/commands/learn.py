@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands.options import (
@@ -31,7 +31,6 @@ from leaseboard.tasks.machine.progress import Activity
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mlflow.pyfunc import PyFuncModel
 
     from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
     from leaseboard.tasks.models.model import TableModel
@@ -139,8 +138,8 @@ def learn(
             new.write_bytes(stream.dump())
         reach("learn.before-save")
     reach("learn.after-save")
-    found, facts = _diagnosed(stream, learned, frame, file)
-    _print(stream, learned, seconds, model, found, facts, as_json=as_json)
+    found = _diagnosed(stream, learned, frame, file)
+    _print(stream, learned, seconds, model, found, as_json=as_json)
     return 0
 
 
@@ -174,7 +173,7 @@ def predict(
             err=True,
         )
         return 3
-    added = _predictions(loaded, frame, level, model)
+    added = _predictions(loaded, frame, level)
     if output is None:
         found = in_fewest_digits(pass_through(file, frame, added), added)
         say(found.to_csv(index=False).rstrip("\n"))
@@ -213,37 +212,27 @@ def _column_kinds(stream: StreamModel) -> str:
     return f"columns taken as {'; '.join(parts) or 'empty'}"
 
 
-def _kinds(loaded: TableModel | PyFuncModel) -> dict[str, str]:
+def _kinds(loaded: TableModel) -> dict[str, str]:
     """Return what the columns of a model hold.
 
     Of others than those of `leaseboard learn` only texts: a file shows what else a column holds.
     """
-    from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.stream_model import StreamModel
 
     if isinstance(loaded, StreamModel):
         return loaded.kinds
-    if isinstance(loaded, TableModel):
-        texts = ("category", "text")
-        return {each.name: "text" for each in loaded.columns if each.kind in texts}
-    schema = loaded.metadata.get_input_schema()  # type: ignore[no-untyped-call]
-    named = schema.inputs if schema is not None and schema.has_input_names() else ()
-    return {each.name: "text" for each in named if str(each.type) == "string"}
+    texts = ("category", "text")
+    return {each.name: "text" for each in loaded.columns if each.kind in texts}
 
 
-def _predictions(
-    loaded: TableModel | PyFuncModel, frame: pd.DataFrame, level: float | None, model: str
-) -> pd.DataFrame:
+def _predictions(loaded: TableModel, frame: pd.DataFrame, level: float | None) -> pd.DataFrame:
     """Return the columns that a model adds to a table."""
     import pandas as pd
 
-    from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.stream_model import ENDS, PREDICTION, PROBABILITY, StreamModel
 
     if level is not None and not isinstance(loaded, StreamModel):
         raise UsageError("--level needs the file of a model that `leaseboard learn` made")
-    if not isinstance(loaded, TableModel):
-        return pd.DataFrame({PREDICTION: _of_others(loaded, frame, model)}, frame.index)
     if level is None or not isinstance(loaded, StreamModel):
         found = pd.DataFrame({PREDICTION: loaded.predict(frame)}, frame.index)
     else:
@@ -259,24 +248,6 @@ def _predictions(
         names = [f"{PROBABILITY}{name}" for name in loaded.classes]
         found[names] = loaded.predict_proba(frame)
     return found
-
-
-def _of_others(loaded: PyFuncModel, frame: pd.DataFrame, model: str) -> Any:
-    """Return predictions of another library's model, one a row, or raise UsageError."""
-    import numpy as np
-
-    fix = "give it the columns that it was made from, and no others"
-    try:
-        found: Any = np.asarray(loaded.predict(frame))
-    except Exception as error:  # any error of the library
-        reason = " ".join(str(error).split())
-        raise UsageError(f"{model!r} cannot predict the table: {reason}: {fix}") from error
-    if found.shape not in ((len(frame),), (len(frame), 1)):
-        raise UsageError(
-            f"{model!r} gives predictions of shape {found.shape} for {len(frame)} rows: name a"
-            " model that predicts one value a row"
-        )
-    return found.ravel()
 
 
 def _fingerprint(path: Path) -> tuple[int, ...]:
@@ -325,8 +296,8 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
 
 def _diagnosed(
     stream: StreamModel, learned: LearnedTable, frame: pd.DataFrame, file: Path
-) -> tuple[list[Diagnostic], dict[str, Any]]:
-    """Return the diagnostics and the facts of a table that was learned."""
+) -> list[Diagnostic]:
+    """Return the diagnostics of a table that was learned."""
     from leaseboard.algorithms.measures import loss_of
     from leaseboard.tasks.fetch.columns import as_classes, tidy_frame
     from leaseboard.tasks.fetch.data_facts import facts_of
@@ -344,7 +315,7 @@ def _diagnosed(
         metric="progressive_loss", metrics=metrics, rows=len(frame), rows_available=len(frame),
         data_facts=facts,
     )  # fmt: skip
-    return find(FINDERS, DiagnosedRun(to_frame([result]))), facts
+    return find(FINDERS, DiagnosedRun(to_frame([result])))
 
 
 def _print(
@@ -353,12 +324,10 @@ def _print(
     cpu_seconds: float,
     path: Path,
     found: list[Diagnostic],
-    facts: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
-    from leaseboard.tasks.fetch.data_facts import remarks
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.models.stream_model import PREDICTION
     from leaseboard.tasks.score.frame import describe_metrics
@@ -405,7 +374,7 @@ def _print(
     since = ", which has learned the same rows" if whole else ""
     by = describe_metrics(learned.measures, learned.best)
     say(f"measured, labels {stream.labels}: {by}{since}")
-    for line in [*lines_of(found), *remarks(facts)]:
+    for line in lines_of(found):
         say(line)
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")

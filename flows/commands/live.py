@@ -21,8 +21,6 @@ from leaseboard.flows.commands.options import (
     Local,
     RunDir,
     Target,
-    Tolerance,
-    arg,
     opt,
 )
 from leaseboard.flows.console import resumable, say
@@ -40,7 +38,6 @@ _TIME = "Column with the time of a row (default: guessed)."
 _COLUMN = "Column that identifies a row (default: guessed)."
 _AT = "Time to use as now, in UTC, such as 2026-11-23T04:00."
 _HOST = "Address to listen on; any but the loopback needs the variable LEASEBOARD_TOKEN."
-Registered = Annotated[str, arg("Name of the registered model, or its YAML file.")]
 app = typer.Typer(
     cls=Commands,
     help="Operate a live model: it predicts, learns, is monitored, and is replaced on evidence.",
@@ -138,21 +135,16 @@ def status(file: LiveFile, run_dir: RunDir = None) -> None:
     say(status_of(ModelRecord(settings, state_of(settings, home), now)))
 
 
-def _file_of(model: Path) -> Path | None:
-    """Return the YAML file of a live model, or of its name; None for a model of a run."""
+def _located(model: Path) -> Path:
+    """Return the YAML file of a live model, or of its name."""
     from leaseboard.tasks.models import registry
 
     if model.is_file() or model.suffix in (".yaml", ".yml"):
         return model
     found = registry.live_file(paths.tracking_uri(), str(model))
-    return Path(found) if found else None
-
-
-def _located(model: Path) -> Path:
-    file = _file_of(model)
-    if file is None:
+    if not found:
         raise UsageError(f"{str(model)!r} is not a live model: name one, or its YAML file")
-    return file
+    return Path(found)
 
 
 def _opened(
@@ -248,76 +240,32 @@ def _listening(host: str, port: int) -> Iterator[socket]:
 
 
 @app.command("promote", cls=FlowsCommand)
-def promote(
-    model: Registered,
-    tolerance: Tolerance = None,
-    force: Force = False,
-    run_dir: RunDir = None,
-) -> int:
-    """Make the challenger the champion if it is not worse; otherwise exit with 1.
+def promote(file: LiveFile, force: Force = False, run_dir: RunDir = None) -> int:
+    """Make the challenger the champion if the evidence suffices; otherwise exit with 1.
 
-    The challenger of a live model needs evidence: rows that both models have predicted. That of a
-    model of a run needs a score that is not worse, like the regression gate.
-
-    --tolerance is for a model of a run (default: 0.002), --force and --run-dir for a live model.
+    The evidence is rows that both models have predicted.
 
     Example: leaseboard live promote sales
     """
-    from leaseboard.flows import prefect_events as events
-    from leaseboard.tasks.models import registry
-    from leaseboard.tasks.score.gate.verdict import TOLERANCE
-
-    uri = paths.tracking_uri()
-    if file := _file_of(Path(model)):
-        if tolerance is not None:
-            raise UsageError(
-                f"--tolerance is of the gate, and {model} is a live model: its evidence decides,"
-                " or --force"
-            )
-        return _promote_live(uri, file, run_dir, force)
-    if force or run_dir is not None:
-        raise UsageError(
-            f"--force and --run-dir are for live models, and {model} is not one: raise --tolerance"
-        )
-    limit = TOLERANCE if tolerance is None else tolerance
-    outcome = registry.promote(uri, model, tolerance=limit)
-    version, why = outcome.version, outcome.explanation
-    if not outcome.promoted:
-        say(f"{model}: version {version} stays challenger; {why}")
-        return 1
-    with registry.finishing(uri, model) as change:
-        _announce_winner(uri, model, events.PROMOTED, version, why, change)
-        say(f"{model}: version {version} is champion now; {why}")
-    return 0
+    return _promote_live(paths.tracking_uri(), _located(file), run_dir, force)
 
 
 @app.command("rollback", cls=FlowsCommand)
-def rollback(model: Registered, run_dir: RunDir = None) -> None:
+def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
     """Make the previous champion the champion again; the champion becomes the previous one.
 
     If it is stopped, the same command again finishes it.
 
     Example: leaseboard live rollback sales
     """
-    from leaseboard.flows import prefect_events as events
-    from leaseboard.tasks.models import registry
-
-    uri = paths.tracking_uri()
-    if not (file := _file_of(Path(model))):
-        version = registry.roll_back(uri, model)
-        with registry.finishing(uri, model) as change:
-            _announce_winner(uri, model, events.ROLLED_BACK, version, "by hand", change)
-            say(f"{model}: version {version} is champion again")
-        return
-
     from leaseboard.tasks.live.promotion import begun_by_hand, roll_back
     from leaseboard.tasks.live.shadow import ROLLED_BACK
 
-    live, now = live_of(file, run_dir), datetime.now(UTC)
+    live, now = live_of(_located(file), run_dir), datetime.now(UTC)
     with live.state.update_lock():
         what = begun_by_hand(live.state, ROLLED_BACK)
         what = what or roll_back(live, now.isoformat(timespec="seconds"))
-        _finish(live, uri, now, run_dir, f"is champion: {what}")
+        _finish(live, paths.tracking_uri(), now, run_dir, f"is champion: {what}")
 
 
 def _promote_live(uri: str, file: Path, run_dir: Path | None, force: bool) -> int:
@@ -354,18 +302,6 @@ def _finish(live: LiveModel, uri: str, now: datetime, run_dir: Path | None, what
     announce_news(live.state, name, at, uri, by_hand=True)
     say(f"{name}: version {version} {what}")
     live.state.commit(Changes(at, lifecycle={"by_hand": None}))
-
-
-def _announce_winner(uri: str, name: str, event: str, version: str, why: str, change: str) -> None:
-    """Report to Prefect that another version of a model of a run is champion."""
-    from leaseboard.flows.prefect_events import MODEL, emit
-    from leaseboard.tasks.machine.addresses import model_link
-
-    if not os.environ.get("PREFECT_API_URL"):
-        return
-    links = {"mlflow": model_link(uri, name)}
-    about = {"version": version, "what": why, "title": f"version {version} is champion"}
-    emit(event, MODEL, name, {**about, "links": links}, change)
 
 
 def live_of(file: Path, run_dir: Path | None) -> LiveModel:

@@ -109,7 +109,7 @@ def race(
         check_address(paths.tracking_uri())
         _check_models(register, suite.jobs()[: len(algorithm)])
     with new_folder(OUT) as out:
-        submit = partial(_submit, out, keep_model=register is not None)
+        submit = partial(_submit, out)
         ran = [*run_all(suite.jobs(), submit)]
     # Of one dataset: a baseline that has run is not run again for the skill of another.
     known = [attempt.result for job, attempt in ran if not job.settings]
@@ -148,24 +148,21 @@ def _check_models(name: str, jobs: list[Job]) -> None:
             require_model(job.name, describe(job.algorithm, job.settings).environment)
 
 
-def _submit(out: Path, job: Job, *, keep_model: bool) -> Future[Attempt]:
+def _submit(out: Path, job: Job) -> Future[Attempt]:
     """Run a job in a folder of its own; only wrong usage is raised.
 
-    Untrusted code runs in a worker, as in a suite, which writes its model if `keep_model`.
+    Untrusted code runs in a worker, as in a suite.
     """
     from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.programs import is_untrusted
-    from leaseboard.tasks.jobs.run import RUN_JOB
-    from leaseboard.tasks.models.winner import RUN
     from leaseboard.tasks.pool.attempts import Attempt, run_one
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
     try:
-        work = RUN if keep_model else RUN_JOB
         stop = terminable() if is_untrusted(job) else nullcontext()
         with Activity(f"{job.name} on {job.data}") as shown, stop:
             sinks = (partial(_show, shown),)
-            made = run_one(job, folder, mirrors=paths.mirrors(), work=work, sinks=sinks)
+            made = run_one(job, folder, mirrors=paths.mirrors(), sinks=sinks)
     except (UsageError, KeyboardInterrupt, SystemExit):
         shutil.rmtree(folder)
         raise
@@ -330,7 +327,6 @@ def _diagnosed(results: list[Result]) -> list[Diagnostic]:
 
 def _show_all(results: list[Result], *, diagnosed: bool) -> None:
     """Print the leaderboard of several results, if one has a score, and the diagnostics."""
-    from leaseboard.tasks.fetch.data_facts import remarks
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.score import board
     from leaseboard.tasks.score.frame import rows_cut, to_frame
@@ -341,9 +337,8 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
         board.show(compared(results))
     if not diagnosed:
         return
-    facts = next(filter(None, (result.data_facts for result in results)), {})
     cut = rows_cut(to_frame(results), {}) if len(results) == 1 else ""  # boards have it
-    for line in filter(None, [cut, *lines_of(_diagnosed(results)), *remarks(facts)]):
+    for line in filter(None, [cut, *lines_of(_diagnosed(results))]):
         say(line)
     spent = sum(os.times()[:4])
     say(f"this command took {spent:.1f} CPU s, with imports, set-up, stopped trials and tests")
@@ -351,13 +346,10 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
 
 def _register(name: str, job: Job, attempt: Attempt, result: Result) -> None:
     """Register the model that was found; UsageError if its score cannot be compared."""
-    from leaseboard.tasks.models.winner import OUTCOME, barred, fit, saved_in
+    from leaseboard.tasks.models.winner import barred, model_of
 
     if why := barred(result):
         raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
-    assert attempt.folder is not None
-    if (attempt.folder / OUTCOME).is_file():
-        fitted = saved_in(job, attempt.folder, paths.mirrors())
-    else:
-        fitted = fit(job, result, mirrors=paths.mirrors(), learner=attempt.model)
+    with terminable():
+        fitted = model_of(job, result, mirrors=paths.mirrors(), learner=attempt.model)
     record(name, fitted, [result], "race")

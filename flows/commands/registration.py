@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.console import report_damage, say, terminable
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.progress import counted
 
 if TYPE_CHECKING:
-    from leaseboard.tasks.jobs.job import Job, Result
+    from leaseboard.tasks.jobs.job import Result
     from leaseboard.tasks.jobs.suites.suite import Suite
     from leaseboard.tasks.models.winner import Fitted
 
@@ -25,7 +22,7 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
     A failure is reported, and the other winners are registered.
     """
     from leaseboard.tasks.folder.results import current
-    from leaseboard.tasks.models.winner import check_name, slug, winner_of
+    from leaseboard.tasks.models.winner import check_name, model_of, slug, winner_of
 
     title = check_name(name)
     report_damage(run)
@@ -35,9 +32,10 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
     for entry in counted(suite.data, "registering", "models"):
         own = f"{title}-{slug(entry.name or entry.data)}" if len(suite.data) > 1 else title
         try:
-            winner = winner_of(suite.jobs(), results, entry.data)
-            fitted = _fitted(winner.job, winner.results[0], mirrors)
-            record(own, fitted, list(winner.results), suite.name)
+            job, found = winner_of(suite.jobs(), results, entry.data)
+            with terminable():
+                fitted = model_of(job, found[0], mirrors=mirrors)
+            record(own, fitted, found, suite.name)
         except LeaseboardError as error:
             if len(suite.data) == 1:
                 raise
@@ -50,38 +48,13 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
         )
 
 
-def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
-    """Return the model of a result; untrusted code makes it in a worker."""
-    from leaseboard.tasks.jobs.programs import is_untrusted
-    from leaseboard.tasks.models.winner import REFIT, fit, put_result, saved_in
-    from leaseboard.tasks.pool.attempts import run_one
-
-    if not is_untrusted(job):
-        return fit(job, result, mirrors=mirrors)
-    with tempfile.TemporaryDirectory(prefix="leaseboard-") as name, terminable():
-        folder = Path(name)
-        put_result(result, folder)
-        again = run_one(job, folder, key=result.key, mirrors=mirrors, work=REFIT).result
-        if again.status != "ok":
-            raise LeaseboardError(f"the model of {result.name}: {again.status}: {again.reason}")
-        return saved_in(job, folder, mirrors)
-
-
 def record(name: str, fitted: Fitted, results: list[Result], group: str) -> None:
     """Register a fitted model and print how to use it."""
     from leaseboard.tasks.models import registry
 
-    version = registry.register(
-        paths.tracking_uri(),
-        name,
-        fitted,
-        results,
-        group=group,
-        date=datetime.now(UTC).date().isoformat(),
-        versions=versions(),
-    )
+    version = registry.register(paths.tracking_uri(), name, fitted, results, group=group)
     say(
-        f"registered {results[0].name} on {results[0].data} as models:/{name}/{version};"
-        f" next: leaseboard live promote {name}",
+        f"registered {results[0].name} on {results[0].data} as models:/{name}/{version}, alias"
+        " challenger; for the alias champion open `leaseboard ui`",
         err=True,
     )

@@ -186,11 +186,6 @@ def is_named(column: pd.Series) -> bool:
     return kind_of(column) in ("category", "text")
 
 
-def is_infinite(values: np.ndarray) -> bool:
-    """Return whether a number is infinite as a float32, which all learners get; NaN is not."""
-    return values.dtype.kind == "f" and bool((np.abs(values) > np.float32(LARGEST)).any())
-
-
 def is_numeral(text: str) -> bool:
     """Return whether `text` is written as a finite number."""
     try:

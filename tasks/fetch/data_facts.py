@@ -6,7 +6,7 @@ process.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,7 @@ def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
     - ``time_column``, ``time_certain``, ``time_discordant``, ``time_dependence``: of a table with
       one column of dates, whether it is for sure the time of the rows, the share of pairs of rows
       in the wrong order, and how the labels depend on time, see `dependence`;
-    - ``majority``: the share of the commonest class;
-    - ``ids``: the columns of short texts that differ in all rows, with the number of these.
+    - ``majority``: the share of the commonest class.
     """
     found: dict[str, Any] = {}
     classes = len(target.cat.categories) if is_nominal(target) else 0
@@ -46,24 +45,7 @@ def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
         return found
     raw = features.reset_index(drop=True)
     columns = [(str(name), tidy(column)) for name, column in raw.items()]
-    if ids := [name for name, column in columns if is_nominal(column) and column.is_unique]:
-        found["ids"] = [len(target), *ids]
     return found | _leak(columns, target, classes) | _order(columns, target, classes)
-
-
-def remarks(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line for each column that is an id, by the facts of its table.
-
-    Examples
-    --------
-    >>> remarks({"ids": [3000, "order"]})
-    ["column 'order': 3,000 of 3,000 values differ: leave it out, or name it as the id"]
-    """
-    rows, *names = facts.get("ids", [0])
-    return [
-        f"column {name!r}: {rows:,} of {rows:,} values differ: leave it out, or name it as the id"
-        for name in names
-    ]
 
 
 def _leak(

@@ -212,21 +212,13 @@ def _target_column(frame: pd.DataFrame, name: str | None, text: str) -> object:
 
 def _as_numbers(target: pd.Series, text: str, *, why: str = "a regression's") -> pd.Series:
     try:
-        if columns.is_nominal(target):  # digits that a file declares as nominal
-            target = target.astype(object)
-        numbers = target.astype("float64")
-    except (TypeError, ValueError) as error:
+        return columns.as_numbers(target).astype("float64")
+    except DataError as error:
         raise DataError(
-            f"{text}: target {target.name!r} is not numeric, as {why} must be: name another "
-            "column with target=, or leave the target's own classes with task=classification"
-            " and no threshold"
+            f"{text}: target {target.name!r} is not numeric, as {why} must be ({error}): name"
+            " another column with target=, or take its own classes with task=classification and"
+            " no threshold"
         ) from error
-    if columns.is_infinite(numbers.to_numpy()):
-        raise DataError(
-            f"{text}: target {target.name!r} has values that are not finite in 32 bits: drop those"
-            " rows, or rescale the target"
-        )
-    return numbers
 
 
 def sampled(target: pd.Series, rows: int, text: str, *, by_class: bool) -> NDArray[np.intp]:

@@ -35,9 +35,6 @@ RIVER = {
 }
 """Those of River's benchmark pages that need no download."""
 
-DOWNLOADED = {"california_housing": "regression", "covtype": "classification"}
-"""Those that scikit-learn downloads; they are read if they are here already."""
-
 TARGET = "target"
 LICENCES = {
     "sklearn": "BSD-3-Clause (scikit-learn); see the dataset's description",
@@ -45,7 +42,7 @@ LICENCES = {
 }
 
 
-DATASETS = {"sklearn": BUNDLED | DOWNLOADED, "river": RIVER}
+DATASETS = {"sklearn": BUNDLED, "river": RIVER}
 """Tasks of the datasets by source."""
 
 
@@ -63,23 +60,10 @@ def river_is_here() -> bool:
 
 
 def read_sklearn(name: str) -> RawTable:
-    """Return the dataset of ``load_<name>`` or ``fetch_<name>`` of `sklearn.datasets`.
-
-    Raises DataUnavailableError if scikit-learn would have to download it, which a benchmark does
-    not do unasked.
-    """
+    """Return the dataset of ``load_<name>`` of `sklearn.datasets`."""
     from sklearn import datasets
 
-    if name in BUNDLED:
-        bunch = getattr(datasets, f"load_{name}")(as_frame=True)
-    else:
-        try:
-            bunch = getattr(datasets, f"fetch_{name}")(as_frame=True, download_if_missing=False)
-        except OSError as error:
-            raise DataUnavailableError(
-                f"sklearn:{name} is not available: scikit-learn has not downloaded it, call "
-                f"sklearn.datasets.fetch_{name}() once"
-            ) from error
+    bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     target = bunch.target.name
     frame = bunch.data.assign(**{target: bunch.target})
     if len(bunch.get("target_names", ())) > 1:  # classes by name; a regression's is the column's

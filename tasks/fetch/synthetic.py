@@ -276,20 +276,13 @@ def read(name: str, options: Any) -> RawTable:
 
 
 def _assemble(draw: Callable[[Stretch], Columns], rows: int, seed: int) -> pd.DataFrame:
-    """Draw all blocks into columns of `rows` values, which are the only copy in memory."""
-    made: Columns = {}
-    categories: dict[str, list[str]] = {}
+    blocks = []
     for number, start in enumerate(range(0, rows, BLOCK)):
+        drawn = draw(Stretch(start, BLOCK, seed, default_rng([seed, number])))
+        for name, values in drawn.items():
+            if isinstance(values, tuple):
+                codes, labels = values
+                drawn[name] = pd.Categorical.from_codes(np.asarray(codes, np.int8), list(labels))
         # Drawn whole and cut afterwards: a shorter stream begins a longer one.
-        block = Stretch(start, BLOCK, seed, default_rng([seed, number]))
-        stop = min(block.start + block.size, rows)
-        for name, drawn in draw(block).items():
-            values = drawn
-            if isinstance(drawn, tuple):
-                values, categories[name] = np.asarray(drawn[0], dtype=np.int8), list(drawn[1])
-            if name not in made:
-                made[name] = np.empty(rows, dtype=values.dtype)
-            made[name][block.start : stop] = values[: stop - block.start]
-    for name, labels in categories.items():
-        made[name] = pd.Categorical.from_codes(made[name], labels)
-    return pd.DataFrame(made, copy=False)
+        blocks.append(pd.DataFrame(drawn)[: rows - start])
+    return pd.concat(blocks, ignore_index=True)

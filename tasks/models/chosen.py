@@ -27,9 +27,9 @@ from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.model import TableModel
 from leaseboard.tasks.models.pipeline import PipelineModel
 from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.preprocess.encoders import labels_of
 from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.preprocess.streaming import StreamOptions, order_of
-from leaseboard.tasks.preprocess.tables import labels_of
 
 SAME = 1e-9
 """Relative; how far a model's score on the test rows may be from the one on record."""
@@ -60,9 +60,7 @@ class Fit:
         return self.model.predict(self.encoder.transform(self.dataset.features.iloc[rows]))
 
 
-def fitted(
-    dataset: Dataset, job: Job, result: Result, learner: object
-) -> tuple[TableModel, float | None]:
+def fitted(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, float | None]:
     """Return what a job chose, fitted, and its score on the test rows.
 
     A race has learned all rows, and has no such score. Where the last rows are the test rows, a

@@ -168,7 +168,7 @@ def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
 
 def flags_or_numbers(column: pd.Series) -> pd.Series:
     """Return a column as numbers; true and false are 1 and 0, however they are written."""
-    if columns.is_nominal(column) or columns.is_text(column):
+    if columns.is_named(column):
         column = column.astype(object).map(lambda value: FLAGS.get(str(value), value))
     return columns.as_numbers(column)
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from mlflow.entities import Run
     from mlflow.entities.model_registry import ModelVersion
-    from mlflow.pyfunc import PyFuncModel
     from mlflow.tracking import MlflowClient
 
 KEY = "leaseboard.key"
@@ -43,14 +42,12 @@ class About:
 
     - `description`: Markdown, of the version.
     - `metrics`: of the job that found it, at the end of that; on `data`.
-    - `files`: texts to put next to the model, by name.
     """
 
     description: str
     params: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     data: DataInput | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def log(
@@ -88,8 +85,6 @@ def log(
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "model"
             _write(path, model, example, whole.model_id)
-            for file, text in about.files.items():
-                (path / file).write_text(text, encoding="utf-8")
             client.log_model_artifacts(whole.model_id, str(path))
         client.finalize_logged_model(whole.model_id, "READY")
     try:
@@ -161,31 +156,30 @@ def default_store(uri: str) -> AbstractContextManager[None]:
     return variable_set("MLFLOW_TRACKING_URI", uri)
 
 
-def load_registered(reference: str, uri: str) -> TableModel | PyFuncModel:
-    """Return a registered model; of another library, behind MLflow's interface.
+def load_registered(reference: str, uri: str) -> TableModel:
+    """Return a registered model of ours.
 
     - `reference`: such as ``models:/NAME@ALIAS``.
 
-    Raises UsageError if the model does not exist, or it is ours and of another version.
+    Raises UsageError if the model does not exist, is of another library or of another version.
     """
     import mlflow
-    from mlflow.models.model import MODEL_CODE_PATH
-    from mlflow.models.model import Model as Logged
 
     try:
         with default_store(uri), tempfile.TemporaryDirectory() as folder:
             place = Path(mlflow.artifacts.download_artifacts(reference, dst_path=folder))
-            flavor = Logged.load(str(place)).flavors.get(mlflow.pyfunc.FLAVOR_NAME, {})
-            if Path(flavor.get(MODEL_CODE_PATH, "")).name == _CODE.name:
-                return load_file(
-                    place, repr(reference)
-                )  # past MLflow's schema, which names no row that it refuses
-            return mlflow.pyfunc.load_model(reference)
-    except (mlflow.MlflowException, ImportError) as error:
+            if not (place / "artifacts" / FILE).is_file():
+                raise UsageError(
+                    f"{reference!r} is a model of another library: predict with `mlflow models"
+                    " predict`"
+                )
+            # Past MLflow's schema, which names no row that it refuses.
+            return load_file(place, repr(reference))
+    except mlflow.MlflowException as error:
         reason = str(error).partition("\n")[0]
         name, _, alias = reference.removeprefix("models:/").partition("@")
         if alias == "champion" and alias in reason:
-            reason += f" `leaseboard live promote {name}` sets it"
+            reason += f" give a version of {name} that alias in MLflow's pages"
         raise UsageError(f"{reference!r} cannot be loaded: {reason}") from error
 
 

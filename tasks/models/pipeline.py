@@ -35,9 +35,9 @@ TRUSTED = frozenset(
         "leaseboard.tasks.models.automl.estimators.AutoMLClassifier",
         "leaseboard.tasks.models.automl.estimators.AutoMLRegressor",
         "leaseboard.tasks.models.automl.search.SelectionSearch",
-        "leaseboard.tasks.preprocess.sparse.SparseEncoder",
-        "leaseboard.tasks.preprocess.tables.TableEncoder",
-        "leaseboard.tasks.preprocess.unit_range.UnitRangeEncoder",
+        "leaseboard.tasks.preprocess.encoders.SparseEncoder",
+        "leaseboard.tasks.preprocess.encoders.TableEncoder",
+        "leaseboard.tasks.preprocess.encoders.UnitRangeEncoder",
     }
 )
 """What a file may hold in addition to classes of scikit-learn.

@@ -91,7 +91,7 @@ class Recipe:
         from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, refuse_wide
         from leaseboard.tasks.models.automl.search import SelectionSearch
         from leaseboard.tasks.models.pipeline import PipelineModel
-        from leaseboard.tasks.preprocess.tables import TableEncoder
+        from leaseboard.tasks.preprocess.encoders import TableEncoder
 
         kind = np.float64 if self.task == "regression" else object
         target, estimator = np.asarray(list(labels), dtype=kind), self._estimator()

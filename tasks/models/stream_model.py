@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -243,7 +242,9 @@ class StreamModel(TableModel):
     def learn_table(
         self, frame: pd.DataFrame, begin: Callable[[], object] = lambda: None
     ) -> LearnedTable:
-        """Learn the rows of a table in order; nothing is learned if any of it is wrong.
+        """Learn the rows of a table in order.
+
+        After an error drop the model: it may have learned a part of them.
 
         - `begin`: called when all values have been checked.
         """
@@ -261,18 +262,13 @@ class StreamModel(TableModel):
         began, _ = working_seconds()
         baselines, losses = self._naive_baselines(features, labels, declared)
         taken = working_seconds()[0] - began if baselines else 0.0
-        whole = copy.deepcopy(self.model)
-        try:
-            if declared:
-                self.model.declare(*declared)
-            with data_errors():
-                said, ahead = self._learn(features, labels)
-                predictions, measures = self._measured(said, labels)
-                late = labels.tail(len(ahead))
-                forecast = self._measured(ahead, late)[1] if len(ahead) else {}
-        except BaseException:
-            self.model = whole
-            raise
+        if declared:
+            self.model.declare(*declared)
+        with data_errors():
+            said, ahead = self._learn(features, labels)
+            predictions, measures = self._measured(said, labels)
+            late = labels.tail(len(ahead))
+            forecast = self._measured(ahead, late)[1] if len(ahead) else {}
         self._remember_kinds(frame)
         best, loss = min(losses, key=losses.__getitem__, default=""), loss_of(measures)
         if best and losses[best] and loss is not None and labels.nunique() > 1:

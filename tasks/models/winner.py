@@ -1,10 +1,9 @@
 """The winner of a suite on a dataset, or of a race, and the model that it found.
 
-A job that runs a user's code makes its model in a worker of the pool, which leaves it in the job's
-folder as a file without code, so that the parent runs none of it.
+Of a job with untrusted code the model is made in a worker of the pool, which leaves it in a folder
+as a file without code, so that this process runs none of it.
 """
 
-import importlib
 import json
 import math
 import re
@@ -19,31 +18,18 @@ from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job, Result, plain
+from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.model import FILE, TableModel, load_file
+from leaseboard.tasks.pool.attempts import run_one
 
 REPEATED = 1e-9
 """Relative; how far a repeated run's score may be from the recorded one."""
-
-RUN, REFIT = (
-    "leaseboard.tasks.models.winner:run_and_save",
-    "leaseboard.tasks.models.winner:refit_and_save",
-)
-"""What a worker of the pool does to leave a model in the job's folder."""
+REFIT = "leaseboard.tasks.models.winner:refit_and_save"
+"""What a worker of the pool does to leave a model in a folder."""
 OUTCOME, RECORDED = "model.outcome.json", "recorded.json"
 REFUSED = "/:.%\"'"
 """The characters that MLflow refuses in the name of a logged model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Winner:
-    """Algorithm with the best mean score on a dataset, and all that it scored there."""
-
-    job: Job
-    """The first repetition's, whose model is registered: the best one's would be chosen by
-    luck."""
-    results: tuple[Result, ...]
-    """Of all repetitions, that of `job` first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +40,8 @@ class Fitted:
     """
 
     model: TableModel
-    dataset: Dataset
     test: float | None
+    dataset: Dataset
 
 
 def barred(result: Result) -> str:
@@ -108,8 +94,13 @@ def require_model(algorithm: str, kind: str) -> None:
         )
 
 
-def winner_of(jobs: Iterable[Job], results: Iterable[Result], data: str) -> Winner:
+def winner_of(
+    jobs: Iterable[Job], results: Iterable[Result], data: str
+) -> tuple[Job, list[Result]]:
     """Return the winner of a suite's jobs on `data`; the first of several equal ones.
+
+    These are the first repetition's job, whose model is registered, as the best one's would be
+    chosen by luck, and the results of all, its own first.
 
     An algorithm cannot win if in any repetition it has no result, or one that is `barred`.
 
@@ -130,9 +121,48 @@ def winner_of(jobs: Iterable[Job], results: Iterable[Result], data: str) -> Winn
             f"no algorithm has a score in every repetition on {data} that can be compared{first}:"
             " run the suite to its end, with an algorithm whose score can"
         )
-    label = min(complete, key=lambda label: _cost(complete[label]))
-    first = next(job for job in jobs if job.name == label)
-    return Winner(first, tuple(complete[label]))
+
+    def cost(label: str) -> float:
+        mean = math.fsum(result.score or 0.0 for result in complete[label])
+        return (mean if complete[label][0].direction == "min" else -mean) / len(complete[label])
+
+    label = min(complete, key=cost)
+    return next(job for job in jobs if job.name == label), complete[label]
+
+
+def model_of(
+    job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), learner: Any = None
+) -> Fitted:
+    """Return the model of an ``ok`` result, see `fit`; untrusted code makes it in a worker."""
+    if not is_untrusted(job):
+        return fit(job, result, mirrors=mirrors, learner=learner)
+    with tempfile.TemporaryDirectory(prefix="leaseboard-") as name:
+        folder = Path(name)
+        (folder / RECORDED).write_text(json.dumps(plain(result)), encoding="utf-8")
+        again = run_one(job, folder, key=result.key, mirrors=mirrors, work=REFIT).result
+        if again.status != "ok":
+            raise LeaseboardError(f"the model of {result.name}: {again.status}: {again.reason}")
+        outcome = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
+        if outcome["error"]:
+            raise UsageError(outcome["error"])
+        dataset = loading.load(job.data, mirrors=mirrors)
+        return Fitted(load_file(folder / FILE), outcome["test"], dataset)
+
+
+def refit_and_save(
+    job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()
+) -> tuple[Result, None]:
+    """Save the model of the result that `model_of` put into `folder`, or why there is none."""
+    result = Result(**json.loads((folder / RECORDED).read_text(encoding="utf-8")))
+    outcome: dict[str, Any] = {"error": "", "test": None}
+    try:
+        fitted = fit(job, result, mirrors=mirrors)
+        (folder / FILE).write_bytes(fitted.model.dump())
+        outcome["test"] = fitted.test
+    except LeaseboardError as failure:
+        outcome["error"] = str(failure)
+    (folder / OUTCOME).write_text(json.dumps(outcome), encoding="utf-8")
+    return result, None
 
 
 def fit(
@@ -157,8 +187,11 @@ def fit(
         raise UsageError(
             f"{job.data} has changed since {result.name} ran on it: run it again, then register"
         )
-    kind = KINDS[result.environment]
-    if kind.served_by == "apple_model" and learner is None:
+    from leaseboard.tasks.models import apple_model, chosen
+
+    if result.environment != "holdout":
+        return Fitted(*chosen.fitted(dataset, job, result), dataset=dataset)
+    if learner is None:
         with tempfile.TemporaryDirectory() as scratch:
             again, learner = run_job(job, Path(scratch), mirrors=mirrors)
         now, then = again.score, result.score
@@ -167,56 +200,4 @@ def fit(
                 f"{result.name} on {result.data} came to {now} now and to {then} when it was"
                 " recorded: code or libraries have changed, run the suite again"
             )
-    maker = importlib.import_module(f"leaseboard.tasks.models.{kind.served_by}")
-    model, test = maker.fitted(dataset, job, result, learner)
-    return Fitted(model, dataset, test)
-
-
-def run_and_save(job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()) -> tuple[Result, None]:
-    """Run a job, and save the model that it found if it is ``ok``."""
-    result, learner = run_job(job, folder, mirrors=mirrors)
-    if result.status == "ok":
-        _save(job, result, folder, mirrors, learner)
-    return result, None
-
-
-def refit_and_save(
-    job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()
-) -> tuple[Result, None]:
-    """Save the model of the result that `put_result` put into `folder`."""
-    result = Result(**json.loads((folder / RECORDED).read_text(encoding="utf-8")))
-    _save(job, result, folder, mirrors, None)
-    return result, None
-
-
-def put_result(result: Result, folder: Path) -> None:
-    """Put the result of an earlier run where `refit_and_save` finds it."""
-    (folder / RECORDED).write_text(json.dumps(plain(result)), encoding="utf-8")
-
-
-def saved_in(job: Job, folder: Path, mirrors: tuple[Path, ...]) -> Fitted:
-    """Return the model in `folder`; raise the error that was met when it was to be saved."""
-    outcome = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
-    if outcome["error"]:
-        raise UsageError(outcome["error"])
-    dataset = loading.load(job.data, mirrors=mirrors)
-    return Fitted(load_file(folder / FILE), dataset, outcome["test"])
-
-
-def _save(
-    job: Job, result: Result, folder: Path, mirrors: tuple[Path, ...], learner: object
-) -> None:
-    error, test = "", None
-    try:
-        fitted = fit(job, result, mirrors=mirrors, learner=learner)
-        (folder / FILE).write_bytes(fitted.model.dump())
-        test = fitted.test
-    except LeaseboardError as failure:  # costs the model, not the result
-        error = str(failure)
-    outcome = json.dumps({"error": error, "test": test})
-    (folder / OUTCOME).write_text(outcome, encoding="utf-8")
-
-
-def _cost(results: list[Result]) -> float:
-    mean = math.fsum(result.score or 0.0 for result in results) / len(results)
-    return mean if results[0].direction == "min" else -mean
+    return Fitted(*apple_model.fitted(dataset, job, result, learner), dataset=dataset)

@@ -153,7 +153,7 @@ def as_column(column: pd.Series) -> Column:
         return column.to_numpy().astype("datetime64[us]")
     if is_flag(column):
         column = column.astype(object).map(FLAGS).astype("float64")
-    if columns.is_nominal(column) or columns.is_text(column):
+    if columns.is_named(column):
         codes, labels = coded(column)
         return Texts(codes, [text_of(label) for label in labels])
     return reals(column)

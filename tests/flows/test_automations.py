@@ -132,26 +132,11 @@ def test_incidents_and_regressions_of_real_runs_notify_and_run_a_deployment(
     assert re.search(r"vanilla.*broken", str(events(server, "leaseboard.suite.strict")))
 
 
-def test_a_promotion_of_a_runs_model_notifies(home, server, scheduling, zygote, webhook, create):
+def test_the_end_of_a_suite_is_an_event(home, server, scheduling):
     process = scheduling()
-    create("notify", BLOCK_ID=block(webhook))
     run = trigger(server, "retrain")
     until(lambda: state(server, run).is_completed(), home, process)
     until(lambda: events(server, "leaseboard.suite.tiny"), home, process)
     ended = events(server, "leaseboard.suite.tiny")[0]
     assert ended["payload"]["jobs"] == 1
     assert ended["payload"]["links"]["report"].startswith("http://127.0.0.1:5000/#/experiments/")
-
-    own = {"PREFECT_API_URL": str(server.api_url), "PYTHONPATH": str(ROOT)}
-    again = ["run", "tiny", "--run-dir", "runs/tiny", "--local", "--register", "tiny"]
-    for command in (again, ["live", "promote", "tiny"]):
-        words = ["-m", "leaseboard", *command]
-        done = zygote.run(words, cwd=home, env=os.environ | own)
-        assert done.returncode == 0, (done.stdout, done.stderr)
-    until(lambda: events(server, "leaseboard.model.tiny"), home, process)
-    (promoted,) = events(server, "leaseboard.model.tiny")
-    assert promoted["event"] == "leaseboard.model.promoted"
-    assert promoted["payload"]["what"] == "there was no champion"
-    until(lambda: webhook.got, home, process)
-    assert webhook.got[-1]["subject"] == "leaseboard.model.promoted: tiny"
-    assert "there was no champion" in webhook.got[-1]["body"]

@@ -36,7 +36,6 @@ STEPS = """
 0 live update l.yaml --run-dir live --at 2024-03-01 --local
 0 live status l.yaml --run-dir live
 0 live forget l.yaml --reason asked --id 3 --run-dir live
-0 live promote ran --tolerance 0.1
 64 live promote l --force --run-dir live
 64 live rollback l --run-dir live
 0 results merge run gated --run-dir merged

@@ -125,5 +125,5 @@ def test_a_command_that_ends_anywhere_is_made_good_by_the_next(
 
 @pytest.mark.slow
 def test_each_point_is_passed_by_a_command():
-    others = ("live.", "store.", "serve.", "registry.", "prune.")  # of sweeps of their own
+    others = ("live.", "store.", "serve.", "prune.")  # of sweeps of their own
     assert {each for each in POINTS if not each.startswith(others)} <= passed

@@ -101,19 +101,6 @@ def test_a_first_file_with_one_label_is_reported_with_its_consequence(call):
     assert "let `leaseboard learn` make" in said
 
 
-def test_a_column_of_texts_that_all_differ_is_named_by_learn_and_race(call):
-    n, random = 120, np.random.default_rng(0)
-    frame = pd.DataFrame({"order": [f"o-{i}" for i in range(n)], "shop": ["a", "b", "c"] * 40,
-                          "day": pd.date_range("2024-01-01", periods=n).astype(str),
-                          "x": random.normal(size=n)})  # fmt: skip
-    frame.assign(y=2 * frame.x).to_csv("orders.csv", index=False)
-    remark = "column 'order': 120 of 120 values differ: leave it out, or name it as the id"
-    for words in (("learn", "m.model", "orders.csv", "--target", "y"),
-                  ("race", "vanilla", "running-mean", "orders.csv", "--target", "y")):  # fmt: skip
-        said = call(*words).out
-        assert [line for line in said.splitlines() if "values differ" in line] == [remark]
-
-
 def test_what_is_learned_by_command_is_what_the_class_learns(call):
     sales().to_csv("sales.csv", index=False)
     call("learn", "sales.model", "sales.csv", "--seed", "5", "--set", "b=4")

@@ -47,10 +47,10 @@ def test_doctor_works_where_only_tables_are_installed(tmp_path):
     assert "BAD" not in done.stdout
 
 
-def test_a_model_without_a_champion_names_the_command_that_sets_it(call, store, tmp_path):
+def test_a_model_without_a_champion_names_where_it_is_set(call, store, tmp_path):
     (tmp_path / "d.csv").write_text(
         "a,y\n" + "".join(f"{i % 7},{i % 7 * 2.5}\n" for i in range(80))
     )
     call("race", "vanilla", "d.csv", "--register", "sales", code=0)
     said = call("predict", "models:/sales@champion", "d.csv", code=64).err
-    assert "`leaseboard live promote sales` sets it" in said
+    assert "give a version of sales that alias in MLflow's pages" in said

@@ -27,11 +27,11 @@ def recorded(monkeypatch):
     def winner_of(jobs, results, data):
         if data == "file:b.csv":
             raise UsageError("no algorithm has a score")
-        return SimpleNamespace(job=None, results=[None])
+        return None, [None]
 
     names = []
     monkeypatch.setattr(winner, "winner_of", winner_of)
-    monkeypatch.setattr(registration, "_fitted", lambda *_: None)
+    monkeypatch.setattr(winner, "model_of", lambda *_, **__: None)
     monkeypatch.setattr(results, "current", lambda _: [])
     monkeypatch.setattr(registration, "record", lambda name, *_: names.append(name))
     return names
@@ -58,7 +58,7 @@ def test_a_bad_name_is_refused_before_any_work(recorded, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_of_ones_own_from_run_to_champion(leaseboard, store, tmp_path):
+def test_a_file_of_ones_own_from_run_to_registry(leaseboard, store, tmp_path):
     rows = [f"{i / 7:.2f},{'MonTueWed'[i % 3 * 3 :][:3]},{i * 0.1:.1f}" for i in range(200)]
     (tmp_path / "my sales.csv").write_text("\n".join(["price (EUR),day,units sold", *rows]))
     (tmp_path / "sales.yaml").write_text(OWN)
@@ -66,11 +66,7 @@ def test_a_file_of_ones_own_from_run_to_champion(leaseboard, store, tmp_path):
     leaseboard("run", "sales.yaml", "--local", "--workers", "1", "--register", "sales")
     first = "sales-file-my-sales-csv-target-units-sold"
     names = [first, f"{first}-threshold-3"]
-    for name in names:
-        leaseboard("live", "promote", name)
-        again = leaseboard("live", "promote", name, code=64)
-        assert f"{name} has no challenger" in again.err
-        forced = leaseboard("live", "promote", name, "--force", code=64)
-        assert "--force and --run-dir are for live models" in forced.err
     found = open_store(store).search_registered_models()
-    assert {each.name: each.aliases for each in found} == {name: {"champion": 1} for name in names}
+    assert {each.name: each.aliases for each in found} == {n: {"challenger": 1} for n in names}
+    refused = leaseboard("live", "promote", first, code=64)
+    assert f"'{first}' is not a live model" in refused.err

@@ -24,13 +24,11 @@ def select(folder, number, **given):
 
 
 def select_by_abc(folder, number):
-    select(
-        folder, number, algorithm="abc-tight", initial_rows=20, store=folder / f"{number}.sqlite"
-    )
+    select(folder, number, algorithm="abc-tight", initial_rows=20)
 
 
 def select_on_folds(folder, number):
-    select(folder, number, store=folder / f"{number}.sqlite")
+    select(folder, number)
 
 
 def select_in_workers(folder, number):
@@ -41,9 +39,8 @@ def choose_and_tune(folder, number):
     leaseboard.AutoMLClassifier(**ARMS).fit(X, Y)
 
 
-def choose_and_tune_with_a_store(folder, number):
-    store = folder / f"{number}.sqlite"
-    leaseboard.AutoMLClassifier(**ARMS, trial_cpu_seconds=None, store=store).fit(X, Y)
+def choose_and_tune_in_this_process(folder, number):
+    leaseboard.AutoMLClassifier(**ARMS, trial_cpu_seconds=None).fit(X, Y)
 
 
 def learn_by_apple(folder, number):
@@ -86,7 +83,7 @@ def run_a_job(folder, number):
             pytest.param(call, marks=pytest.mark.slow)
             for call in (select_on_folds, select_in_workers, choose_and_tune, race_on_a_store)
         ),
-        choose_and_tune_with_a_store,
+        choose_and_tune_in_this_process,
         learn_by_apple,
         learn_row_by_row,
         learn_a_table,

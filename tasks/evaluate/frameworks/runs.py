@@ -18,9 +18,9 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.preprocess.encoders import labels_of
 from leaseboard.tasks.preprocess.encoding import known_dates, spread_dates
 from leaseboard.tasks.preprocess.splits import division
-from leaseboard.tasks.preprocess.tables import labels_of
 from leaseboard.tasks.store.recorded import Record, Store
 
 ESTIMATORS = "leaseboard.tasks.models.automl.estimators"

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import Division, division
-from leaseboard.tasks.preprocess.tables import refuse_text
-from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 Rows = NDArray[np.int32]
 

@@ -67,7 +67,7 @@ class Arrays:
     probabilistic: bool = False
     """The judge needs probabilities, so that a learner without them fails."""
     kinds: NDArray[np.int8] | None = None
-    """Of features, see `leaseboard.tasks.preprocess.tables.TableEncoder`; None: all are alike."""
+    """Of features, see `TableEncoder`; None: all are alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

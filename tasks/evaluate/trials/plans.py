@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess.encoders import Scale, TableEncoder, labels_of, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import Rows, Split, division, split, split_by_column
-from leaseboard.tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
 
 TRAIN_SHARE = 0.8
 """Of the rows, for cross-validation where the data bring no split of their own."""

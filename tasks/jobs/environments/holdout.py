@@ -22,8 +22,8 @@ from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.preprocess.encoders import SparseEncoder, refuse_gaps
 from leaseboard.tasks.preprocess.encoding import naming
-from leaseboard.tasks.preprocess.sparse import SparseEncoder, refuse_gaps
 from leaseboard.tasks.preprocess.splits import SplitOptions, division
 from leaseboard.tasks.preprocess.streaming import in_float32
 

@@ -20,8 +20,6 @@ class Kind:
     """True if it measures a reward, of which more is better, not a loss."""
     replayed: bool
     """Trials or probes are recorded, and charged what they cost when they ran."""
-    served_by: str
-    """The module of `leaseboard.tasks.models` that makes a model of what a job found."""
     unit: str = ""
     """Unit of its budget; empty where the option `unit` says it."""
     measured: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -29,16 +27,13 @@ class Kind:
 
 
 KINDS = {
-    "stream": Kind("model", reward=False, replayed=False, served_by="chosen",
-                   unit="examples", measured=OF_TASK),
-    "holdout": Kind("model", reward=False, replayed=False, served_by="apple_model",
-                    unit="examples", measured=OF_TABLE),
-    "pulls": Kind("arm", reward=True, replayed=True, served_by="chosen", measured=OF_TABLE),
-    "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
-    "systems": Kind("system", reward=True, replayed=True, served_by="chosen",
-                    unit="cpu_seconds", measured=OF_TABLE),
-    "folds": Kind("configuration", reward=True, replayed=True, served_by="chosen", unit="fits"),
-}  # fmt: skip
+    "stream": Kind("model", reward=False, replayed=False, unit="examples", measured=OF_TASK),
+    "holdout": Kind("model", reward=False, replayed=False, unit="examples", measured=OF_TABLE),
+    "pulls": Kind("arm", reward=True, replayed=True, measured=OF_TABLE),
+    "samples": Kind("configuration", reward=True, replayed=True),
+    "systems": Kind("system", reward=True, replayed=True, unit="cpu_seconds", measured=OF_TABLE),
+    "folds": Kind("configuration", reward=True, replayed=True, unit="fits"),
+}
 
 REWARDING = frozenset(name for name, kind in KINDS.items() if kind.reward)
 """The names of those by which more is better; a job that failed early has no kind."""

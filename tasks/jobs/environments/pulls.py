@@ -18,7 +18,7 @@ from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.evaluate import TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.preprocess import splits
-from leaseboard.tasks.preprocess.tables import Scale
+from leaseboard.tasks.preprocess.encoders import Scale
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 

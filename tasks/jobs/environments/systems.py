@@ -11,8 +11,8 @@ from leaseboard.algorithms.environments.systems import SystemsEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits
 from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.preprocess.encoders import labels_of
 from leaseboard.tasks.preprocess.splits import Rows, SplitOptions, split
-from leaseboard.tasks.preprocess.tables import labels_of
 from leaseboard.tasks.store.recorded import Store
 
 if TYPE_CHECKING:

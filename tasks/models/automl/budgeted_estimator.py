@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
@@ -18,6 +17,7 @@ from sklearn.utils import (
     column_or_1d,
     compute_sample_weight,
 )
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
     assert_all_finite,
@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsEnvironment, Unit
-from leaseboard.algorithms.errors import UsageError, short, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.policies.joint import JointSpace
@@ -43,23 +43,15 @@ from leaseboard.tasks.fetch.data_facts import facts_of
 from leaseboard.tasks.models.automl.policy_search import PolicySearch, able
 from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
-from leaseboard.tasks.preprocess.tables import WIDEST, Scale, TableEncoder
+from leaseboard.tasks.preprocess.encoders import WIDEST, Scale, TableEncoder
 from leaseboard.tasks.score.diagnostics import leaks_of
 
 TRIALS_AS_SECONDS = 0.5
 """Seconds that a trial counts as where a budget in trials decides between folds and one fit."""
 SECONDS = 60
 """Time budget if no budget is given."""
-TIMES: tuple[Unit, ...] = ("cpu_seconds", "wall_seconds")
-"""What a time budget may count."""
-_NUMBERS = {
-    "time_budget": (Real, SECONDS),
-    "max_trials": (Integral, 50),
-    "trial_cpu_seconds": (Real, 600),
-    "trial_memory_mb": (Integral, 4000),
-    "n_jobs": (Integral, "1, or -1 for all processors"),
-}
-"""Parameters that are numbers above 0: their kind, and an example."""
+_SECONDS = Interval(Real, 0, None, closed="neither")
+_COUNT = Interval(Integral, 1, None, closed="left")
 MOST_INDICATORS = 50_000_000
 """Cells of the 0/1 features that categories become: 400 MB while they are scaled."""
 
@@ -114,11 +106,6 @@ class AutoMLEstimator(BaseEstimator):
     n_jobs : int
         How many arms may be tried at once where the policy is certain to pull them all, as in
         the rounds of Rising Bandits; -1 for as many as there are processors.
-    store : path or str, optional
-        A SQLite file that holds the trials, for another fit on the same data to replay, or the
-        address of a PostgreSQL.
-    verbose : bool
-        Whether a line on standard error shows the budget and the best score.
     random_state : int, RandomState or None
         Seed of the search.
 
@@ -144,6 +131,20 @@ class AutoMLEstimator(BaseEstimator):
     """
 
     task: ClassVar[Task]
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "time_budget": [_SECONDS, None],
+        "max_trials": [_COUNT, None],
+        "budget_unit": [StrOptions({"cpu_seconds", "wall_seconds"})],
+        "policy": [str],
+        "policy_settings": [dict, None],
+        "space": [str],
+        "arms": ["array-like", None],
+        "ensemble": ["boolean"],
+        "scale": [StrOptions(set(get_args(Scale)))],
+        "trial_cpu_seconds": [_SECONDS, None],
+        "trial_memory_mb": [_COUNT],
+        "n_jobs": [_COUNT, Options(Integral, {-1})],
+    }
 
     time_budget: float | None = None
     _: KW_ONLY
@@ -161,8 +162,6 @@ class AutoMLEstimator(BaseEstimator):
     trial_cpu_seconds: float | None = 600.0
     trial_memory_mb: int = 4000
     n_jobs: int = 1
-    store: str | Path | None = None
-    verbose: bool = False
     random_state: Any = None
 
     @without_autologging()
@@ -197,18 +196,10 @@ class AutoMLEstimator(BaseEstimator):
         frame, target = self._checked(X, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         algorithm = self._policy()
-        weight, counted = None, np.full(len(target), fill_value=True)
-        class_weight = getattr(self, "class_weight", None)
-        if sample_weight is not None or class_weight is not None:
-            weight = _check_sample_weight(sample_weight, frame, dtype=np.float64, copy=True)
-            counted = weight != 0
-            if class_weight is not None:
-                weight[counted] *= compute_sample_weight(class_weight, target[counted])
-            if (weight < 0).any():
-                raise ValueError("a row has a negative weight: give weights from 0 upwards")
-            counted = weight > 0
-            frame = frame[counted].reset_index(drop=True)
-            target, weight = target[counted], weight[counted]
+        weight, counted = self._weights(sample_weight, target)
+        if weight is not None:
+            frame, weight = frame[counted].reset_index(drop=True), weight[counted]
+            target = target[counted]
         labels, targets, classes = self._labels(target)
         dated = pd.concat([columns.dated(column) for _, column in frame.items()], axis=1)
         refuse_wide(dated)  # before the encoder, which may take long
@@ -264,31 +255,20 @@ class AutoMLEstimator(BaseEstimator):
 
     def check(self) -> tuple[float, Unit]:
         """Return the budget and its unit; raise UsageError for a parameter that cannot be used."""
-        unit = self.budget_unit
-        if unit not in TIMES:
-            raise unknown("budget_unit", str(unit), TIMES)
+        try:
+            self._validate_params()
+        except ValueError as error:
+            raise UsageError(str(error)) from error
         if self.max_trials is not None and self.time_budget is not None:
             raise UsageError(
                 f"time_budget={self.time_budget!r} and max_trials={self.max_trials!r} are two"
                 " budgets: give one of them"
             )
-        for name, (kind, example) in _NUMBERS.items():
-            value = getattr(self, name)
-            if value is None and name not in ("trial_memory_mb", "n_jobs"):
-                continue
-            if name == "n_jobs" and value == -1:
-                continue
-            if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < np.inf:
-                rule = "a whole number" if kind is Integral else "a finite number"
-                raise UsageError(
-                    f"{name}={short(repr(value))} must be {rule} above 0: give such as {example}"
-                )
-        if self.scale not in get_args(Scale):
-            raise unknown("scale", str(self.scale), get_args(Scale))
         optimisers.check(self.optimiser)
         self._policy()
         if self.max_trials is not None:
             return self.max_trials, "trials"
+        unit: Any = self.budget_unit
         return SECONDS if self.time_budget is None else self.time_budget, unit
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -344,6 +324,21 @@ class AutoMLEstimator(BaseEstimator):
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
         """Return the targets of learners, the targets of scorers, and the classes."""
         raise NotImplementedError
+
+    def _weights(
+        self, sample_weight: Any, target: NDArray[Any]
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
+        """Return the weights of the rows, None if all are alike, and which of them count."""
+        class_weight = getattr(self, "class_weight", None)
+        if sample_weight is None and class_weight is None:
+            return None, np.full(len(target), fill_value=True)
+        weight = _check_sample_weight(sample_weight, target, dtype=np.float64, copy=True)
+        counted = weight != 0
+        if class_weight is not None:
+            weight[counted] *= compute_sample_weight(class_weight, target[counted])
+        if (weight < 0).any():
+            raise ValueError("a row has a negative weight: give weights from 0 upwards")
+        return weight, weight > 0
 
     def _clock(self) -> Callable[[], float]:
         return time.perf_counter if self.budget_unit == "wall_seconds" else time.process_time
@@ -417,10 +412,7 @@ def documented(cls: type[E]) -> type[E]:
 
 def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
     """Raise ValueError for too many categories, as of names and texts, with `widest` features."""
-    counts = [
-        column.nunique() if columns.is_nominal(column) or columns.is_text(column) else 0
-        for _, column in frame.items()
-    ]
+    counts = [column.nunique() if columns.is_named(column) else 0 for _, column in frame.items()]
     if len(frame) * sum(min(count, widest) for count in counts) > MOST_INDICATORS:
         widest = int(np.argmax(counts))
         raise ValueError(

@@ -10,16 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
-from leaseboard.algorithms.base import Algorithm, settings_of
+from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.environments.pulls import NoTrialError, PullsEnvironment, Unit
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.evaluate import (
@@ -31,7 +30,7 @@ from leaseboard.tasks.evaluate.trials.evaluate import (
 )
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.scoring import Judge
-from leaseboard.tasks.evaluate.trials.spaces import Space, digest
+from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.models.automl.ensemble import (
     CANDIDATES,
     EnsembleMember,
@@ -39,16 +38,14 @@ from leaseboard.tasks.models.automl.ensemble import (
     selected,
     span_of,
 )
-from leaseboard.tasks.models.automl.progress import audited, shown
+from leaseboard.tasks.models.automl.progress import audited
 from leaseboard.tasks.models.automl.validation import Validation
-from leaseboard.tasks.preprocess import tables
+from leaseboard.tasks.preprocess import encoders
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 
 NOISE = 2
 """Standard errors by which a fit on all rows may fall short of its trial."""
-SAME = 1e-6
-"""How far the score of a model that is fitted again may be from the one on record."""
 RESERVED = 0.03
 """Share of a budget in seconds for the steps after the last trial."""
 SELECTING = 0.02
@@ -80,7 +77,7 @@ class PolicySearch:
     """An `AutoMLEstimator`, whose parameters say all the rest."""
     features: NDArray[np.float32]
     kinds: NDArray[np.int8]
-    """Of the features, see `leaseboard.tasks.preprocess.tables.TableEncoder`."""
+    """Of the features, see `leaseboard.tasks.preprocess.encoders.TableEncoder`."""
     codes: NDArray[Any]
     """The targets as learners get them."""
     target: NDArray[Any]
@@ -97,7 +94,7 @@ class PolicySearch:
     """Of the budget, before the search begins."""
     seed: int
 
-    events: tuple[Event, ...] = ()
+    events: list[Event] = field(default_factory=list)
     model: EnsembleModel = field(init=False)
     score: float = field(init=False)
     """Of the members together, on the rows that they did not learn from."""
@@ -113,7 +110,7 @@ class PolicySearch:
         with contextlib.ExitStack() as stack:
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
             self.judge = self._judge()
-            store = Store(str(self.estimator.store or scratch / "store.sqlite"))
+            store = Store(str(scratch / "store.sqlite"))
             stack.callback(store.table.database.close)
             self.trials = self._trials(scratch, store)
             self.trials.warm()
@@ -127,7 +124,7 @@ class PolicySearch:
                 shares=True, reserve=lambda: self.for_refits(budget),
             )  # fmt: skip
             with contextlib.suppress(NoTrialError):
-                self._play(env)
+                audited(self.estimator.policy, self.policy, env, self.seed, self.events)
             if env.best is None:
                 raise UsageError(
                     f"time_budget={self.budget:g} {self.unit} is too small: the encoding of the"
@@ -170,13 +167,8 @@ class PolicySearch:
         return judge
 
     def _trials(self, scratch: Path, store: Store) -> BudgetedTrials:
-        X, y, weight, estimator, judge = (
-            self.features, self.codes, self.weight, self.estimator, self.judge
-        )  # fmt: skip
-        stored, limits, identity = estimator.store is not None, None, [estimator.scale]
-        if self.unit != "trials":
-            settings = estimator.policy, settings_of(self.policy)
-            identity += [digest(self.space), self.unit, self.budget, *settings]
+        X, y, weight, judge = self.features, self.codes, self.weight, self.judge
+        estimator, limits = self.estimator, None
         if estimator.trial_cpu_seconds is not None:
             limits = Limits(
                 cpu_seconds=float(estimator.trial_cpu_seconds),
@@ -198,16 +190,7 @@ class PolicySearch:
 
         return BudgetedTrials(
             self.space,
-            TrialData(
-                identity={
-                    "digest": joblib.hash((X, y, weight)) if stored else "",
-                    "folds": joblib.hash(self.folds) if stored else "",
-                    "identity": identity,
-                    "scoring": judge.fingerprint() if stored else [],
-                },
-                code=(__name__, tables.__name__),
-                arrays=arrays,
-            ),
+            TrialData(identity={}, code=(__name__, encoders.__name__), arrays=arrays),
             optimiser=estimator.optimiser,
             seed=self.seed,
             store=store,
@@ -218,12 +201,6 @@ class PolicySearch:
             clock="wall" if self.unit == "wall_seconds" else "cpu",
             keep=scratch,
         )
-
-    def _play(self, env: PullsEnvironment) -> None:
-        name, events, verbose = self.estimator.policy, list[Event](), self.estimator.verbose
-        with shown(self.budget, self.unit, lambda event: event.at, verbose=verbose) as progress:
-            audited(name, self.policy, env, self.seed, events, progress)
-        self.events = tuple(events)
 
     def _candidates(self) -> list[_Candidate]:
         """Return the trials that were judged, each once, with its last event."""
@@ -257,27 +234,13 @@ class PolicySearch:
             judged = parts[number].judged
             models = None if self.folds.bagged else self._refitted(judged)
             arm, weight = arms[parts[number].event.arm], self.weights[number]
-            made.append(EnsembleMember(arm, weight, models or self._measured(judged)))
+            if models is None:
+                assert judged.file is not None  # this process ran it
+                models = [model for model, _ in fitted_in(judged.file)]
+            made.append(EnsembleMember(arm, weight, models))
         if self.classes is not None:
             return EnsembleModel(made, len(self.classes))
         return EnsembleModel(made, span=span_of(self.codes))
-
-    def _measured(self, judged: Judged) -> list[Any]:
-        """Return the models that were scored; fitted again, with their seed, if they are gone."""
-        if judged.file is not None:
-            return [model for model, _ in fitted_in(judged.file)]
-        again, outcome = self.trials.fit_again(judged)
-        if again is None:
-            raise LeaseboardError(
-                f"{judged.order.estimator} was fitted once and cannot be fitted again:"
-                f" {outcome.status}, {outcome.reason}"
-            )
-        if abs(outcome.score - judged.score) > SAME:
-            raise LeaseboardError(
-                f"{judged.order.estimator} scores {outcome.score} now and {judged.score} when it"
-                " was stored: code, libraries or processor have changed, use another store"
-            )
-        return list(again)
 
     def _refitted(self, judged: Judged) -> list[Any] | None:
         """Return the models of a fit on all rows, None if it is too slow or worse.

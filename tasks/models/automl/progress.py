@@ -1,43 +1,24 @@
-"""A search as it runs: its audit, a bar on the terminal, and MLflow kept out."""
+"""A search as it runs: its audit, and MLflow kept out."""
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, Environment, play
 from leaseboard.algorithms.events import Event
-from leaseboard.tasks.machine.terminal import progress_bar
-
-
-@contextmanager
-def shown(
-    total: float, text: str, done: Callable[[Event], float], *, verbose: bool
-) -> Iterator[Callable[[Event], object]]:
-    """Show a bar on standard error if `verbose`: how much is `done` at an event."""
-    if not verbose:
-        yield lambda _: None
-        return
-    with progress_bar(sys.stderr, total, text=text) as bar:
-        yield lambda event: bar.update(bar.task_ids[0], completed=done(event))
 
 
 def audited(
-    name: str,
-    algorithm: Algorithm[Any],
-    env: Environment,
-    seed: int,
-    log: list[Event],
-    progress: Callable[[Event], object],
+    name: str, algorithm: Algorithm[Any], env: Environment, seed: int, log: list[Event]
 ) -> Auditor:
     """Run an algorithm; return the auditor of its events, which are appended to `log`."""
     auditor = Auditor()
     for event in play(name, algorithm, env, seed):
         auditor(event)
         log.append(event)
-        progress(event)
     auditor.close()
     return auditor
 

@@ -3,10 +3,8 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from pathlib import Path
 from typing import Any, Self
 
-import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ from leaseboard.algorithms.base import Algorithm, Environment, setting_names
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
-from leaseboard.algorithms.events import ConfigurationFailed, Eliminated, Event, of
+from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.learners.pipelines import Pipelines
@@ -33,9 +31,8 @@ from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.choices import choices
-from leaseboard.tasks.models.automl.progress import audited, shown, without_autologging
+from leaseboard.tasks.models.automl.progress import audited, without_autologging
 from leaseboard.tasks.models.automl.validation import Validation, warn_of_dates
-from leaseboard.tasks.store.recorded import Store
 
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many compares two configurations that
@@ -94,13 +91,8 @@ class SelectionSearch(BaseSearchCV):
     n_jobs : int
         How many fits of a fold run at once, each in a process of its own; the choice does not
         depend on it. Algorithms on samples fit one after the other.
-    store : path or str, optional
-        A SQLite file that holds what was measured, for another fit on the same data to replay, or
-        the address of a PostgreSQL.
     random_state : int, RandomState or None
         Of the order of the rows and of the draw.
-    verbose : bool
-        Whether a bar is shown.
 
     Attributes
     ----------
@@ -126,8 +118,7 @@ class SelectionSearch(BaseSearchCV):
     -----
     `X` is passed on unchanged: rows of a DataFrame, of a sparse matrix, or of an array. `y` may
     hold labels of any kind. Weights and groups are refused: the guarantees are of single rows.
-    With the same `random_state` and a `store` a second search comes to the same events; without
-    one the scheduler of ABC follows the seconds that its probes happen to take.
+    The scheduler of ABC follows the seconds that its probes happen to take.
 
     Examples
     --------
@@ -154,9 +145,7 @@ class SelectionSearch(BaseSearchCV):
     scoring: str | None = None
     probe_seconds: float | None = None
     n_jobs: int = 1
-    store: str | Path | None = None
     random_state: Any = None
-    verbose: bool = False
 
     predict = _delegated("predict")
     predict_proba = _delegated("predict_proba")
@@ -206,21 +195,12 @@ class SelectionSearch(BaseSearchCV):
         self.check()
         env = self._environment(algorithm, made, X, y, seed)
         log: list[Event] = []
-
-        def left_out(_: Event) -> float:
-            return len(of(log, Eliminated)) + len(of(log, ConfigurationFailed))
-
-        text = "configurations left out"
-        with shown(len(names), text, left_out, verbose=self.verbose) as progress:
-            try:
-                auditor = audited(name, algorithm, env, seed, log, progress)
-            except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
-                said = findings.failure(str(error), log, names)
-                kind = TypeError if ": TypeError: " in said else UsageError
-                raise kind(said) from error
-            finally:
-                if self.store is not None:
-                    Store(str(self.store)).table.database.close()
+        try:
+            auditor = audited(name, algorithm, env, seed, log)
+        except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
+            said = findings.failure(str(error), log, names)
+            kind = TypeError if ": TypeError: " in said else UsageError
+            raise kind(said) from error
         assert auditor.champion is not None  # else the environment's score raised an error
         chosen = clone(list(made.estimators.values())[auditor.champion])
         best = clone(chosen).fit(X, y) if self.refit else None
@@ -342,7 +322,7 @@ class SelectionSearch(BaseSearchCV):
         common: dict[str, Any] = {
             "split": split,
             "candidates": made,
-            "store": None if self.store is None else Store(str(self.store)),
+            "store": None,
             "probe_seconds": self.probe_seconds,
         }
         if not on_folds:
@@ -367,7 +347,7 @@ class SelectionSearch(BaseSearchCV):
             )
 
         split = Shuffled(
-            digest="" if self.store is None else joblib.hash((X, y)),
+            digest="",
             n_rows=len(y),
             seed=seed,
             test_fraction=test_fraction,

@@ -72,10 +72,9 @@ def folds_of(
     pairs = list(check_cv(cv, target, classifier=codes is not None).split(X, target, groups))
     if not pairs:
         raise ValueError(f"cv={cv!r} gives no split: give one with at least one")
-    own = hasattr(cv, "split") and not isinstance(cv, PredefinedSplit)
-    named = np.ones_like(target, dtype=bool) if own else counted
-    train, validation = zip(*(tuple(_rows(r, named) for r in p) for p in pairs), strict=True)
-    for number, (rows, others) in enumerate(zip(train, validation, strict=True)):
+    if not hasattr(cv, "split") or isinstance(cv, PredefinedSplit):
+        pairs = [(_among(counted, a), _among(counted, b)) for a, b in pairs]
+    for number, (rows, others) in enumerate(pairs):
         if not len(rows) or not len(others):
             raise ValueError(f"split {number} of cv={cv!r} has no rows to train or to validate on")
         if np.intersect1d(rows, others).size:
@@ -83,6 +82,7 @@ def folds_of(
                 f"split {number} of cv has rows both to train and to validate on: their scores"
                 " would be those of rows that were seen, give other rows"
             )
+    train, validation = zip(*pairs, strict=True)
     every = np.concatenate(validation)
     once = len(np.unique(every)) == len(every)
     enough = min(map(len, train)) > len(target) / 2
@@ -128,19 +128,14 @@ def _numbered(groups: Any, n_rows: int) -> Rows:
     return pd.factorize(names, use_na_sentinel=False)[0]
 
 
-def _rows(given: Any, counted: NDArray[np.bool_]) -> Rows:
-    """Return their numbers among the rows counted; `given` may be a mask, or from the end."""
-    rows, n_rows = np.asarray(given), len(counted)
-    mask = rows.dtype == bool
-    if len(rows) and not mask and rows.dtype.kind not in "iu":
+def _among(counted: NDArray[np.bool_], given: Any) -> Rows:
+    """Return the numbers of rows among those counted; `given` may be a mask, or from the end."""
+    try:
+        rows = np.arange(len(counted))[np.asarray(given) if len(given) else slice(0)]
+    except IndexError as error:
         raise ValueError(
-            "cv has rows that are not numbers: give row numbers, or masks of all rows"
-        )
-    if (mask and len(rows) != n_rows) or (
-        not mask and len(rows) and not -n_rows <= rows.min() <= rows.max() < n_rows
-    ):
-        raise ValueError(f"cv names rows that X, with {n_rows} samples, does not have")
-    rows = np.arange(n_rows)[rows if len(rows) else slice(0)]
+            f"cv names rows that X, with {len(counted)} samples, does not have: {error}"
+        ) from error
     return np.cumsum(counted)[rows[counted[rows]]] - 1
 
 

@@ -71,7 +71,7 @@ def test_targets_are_made_by_the_task_a_threshold_and_a_name():
         ([0.5, None], {}, r"'y' is missing \(NaN\) in 1 of 2 rows: .*missing_target=drop"),
         (["u", None], {}, r"'y' is missing \(NaN\) in 1 of 2 rows"),
         ([0.5, None], {"missing_target": "drop"}, "1 row: at least two"),
-        ([0.5, np.inf], {}, "'y' has values that are not finite in 32 bits"),
+        ([0.5, np.inf], {}, "'y' is not numeric.* finite in 32 bits, and inf in row 2"),
         (["u", "v"], {"task": "regression"}, "'y' is not numeric, as a regression's"),
         (["u", "v"], {"threshold": "1"}, "'y' is not numeric, as one with"),
         (pd.to_datetime(["2024-01-01", "2024-01-02"]), {}, "'y' holds dates"),

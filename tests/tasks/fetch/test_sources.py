@@ -121,9 +121,6 @@ def test_packages_and_their_classes_by_name(monkeypatch, tmp_path):
     assert (data.features.shape, data.task) == ((150, 4), "classification")
     assert data.target.cat.categories[0] == "setosa"
     assert load("sklearn:diabetes").task == "regression"
-    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    with pytest.raises(DataUnavailableError, match=r"fetch_california_housing\(\) once"):
-        load("sklearn:california_housing")
     monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
     with pytest.raises(DataUnavailableError, match="'leaseboard frameworks install river' makes"):
         load("river:Phishing")

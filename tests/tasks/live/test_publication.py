@@ -15,7 +15,6 @@ from leaseboard.tasks.live.promotion import roll_back
 from leaseboard.tasks.live.publication import closed_days, publish
 from leaseboard.tasks.live.record import ROLES
 from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS
-from leaseboard.tasks.models.registry import live_file, promote
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.live.shops import BEGAN, LATER, Shop
 

@@ -18,7 +18,6 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.models.automl.estimators import AutoMLRegressor
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows
-from leaseboard.tasks.preprocess.tables import TableEncoder
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -206,30 +205,12 @@ def policy():
     )
 
 
-@each_form(ALL)
-def test_a_policy_sees_the_same_columns(kind, form):
-    frames = (policy()._frame(table(x), reset=True) for x in (PLAIN[kind], FORMS[kind][form]))
-    plain, given = (vars(TableEncoder("standard").fit(frame)) for frame in frames)
-
-    assert given.keys() == plain.keys()
-    assert str(given) == str(plain)
-
-
 @each_form(NUMBERS)
 def test_estimators_of_numbers_take_every_number(kind, form):
     plain, frame = table(PLAIN[kind]), table(FORMS[kind][form])
     given, expected = (StreamRegressor("chacha").fit(X, LABELS).predict(X) for X in (frame, plain))
 
     assert np.array_equal(given, expected)
-
-
-@pytest.mark.parametrize(
-    "made", [PolynomialExpansionRegressor, StreamRegressor], ids=lambda made: made.__name__
-)
-@each_form([("date", "arrow us"), ("day", "period"), ("text", "arrow string")])
-def test_estimators_of_numbers_refuse_the_rest_in_one_line(kind, form, made):
-    with pytest.raises(TypeError, match=r"column 'x' holds (dates|texts).*takes numbers"):
-        made().fit(table(FORMS[kind][form]), LABELS)
 
 
 def test_durations_of_an_array_are_seconds():

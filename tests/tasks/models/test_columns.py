@@ -100,9 +100,3 @@ def test_a_date_is_what_its_clock_shows(values):
     assert found[0] == pd.Timestamp("2024-02-29 18:30")
     assert found[1] is pd.NaT
     assert read("t", [None])[0] is pd.NaT
-
-
-def test_reals_and_booleans_are_read_as_the_data_has_them():
-    assert read("x", [None, 2]) == pytest.approx([np.nan, 2], nan_ok=True)
-    assert read("b", pd.Series([True, False], dtype=object)) == [True, False]
-    assert read("b", pd.array([True], dtype="boolean")) == [True]

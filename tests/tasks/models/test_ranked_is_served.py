@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leaseboard.algorithms.apple.learner import outputs
 from leaseboard.algorithms.environments import holdout as divided
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.evaluate.probes import sample_rows as sampled
@@ -18,6 +19,7 @@ from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.winner import fit
 from leaseboard.tasks.preprocess.splits import split
 
+FRIED = "synthetic:fried?rows=400&seed=0"
 N_ROWS = 300
 SPACE = """\
 title: two arms
@@ -221,10 +223,14 @@ HOLDOUTS = [
 
 
 @pytest.mark.parametrize(("target", "environment"), HOLDOUTS, ids=str)
-@pytest.mark.parametrize("algorithm", ["apple", "linear"])
-def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, environment):
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [("apple", {"alpha": 0.5}), ("apple", {"bits": 6}), ("apple-ssm", {}), ("linear", {}),
+     ("cubic", {"bits": 6}), ("apple-parallel", {"partitions": 2})],
+    ids=str,
+)  # fmt: skip
+def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, settings, target, environment):
     environment = {"missing": "zero", **environment}
-    settings = {"alpha": 0.5} if algorithm == "apple" else {}
     result, _, fitted = race(algorithm, mixed(target), environment=environment, settings=settings)
     model = again(fitted.model)
 
@@ -279,3 +285,31 @@ def test_a_selections_winner(race, mixed, tmp_path, algorithm, environment):
     np.testing.assert_array_equal(seen, expected)
     assert seen.dtype == expected.dtype == np.float32
     assert np.mean(model.predict(raw) == truth) == fitted.test == result.score
+
+
+def test_many_classes_of_a_holdout_are_served_by_name(race):
+    result, learner, fitted = race("apple", "sklearn:wine")
+    model, test = again(fitted.model), as_holdout(fitted.dataset, Options(), 0).test
+    _, rows = divided.split(len(fitted.dataset.target), 0, test_share=0.2, order="shuffled")
+    said = outputs(learner, test.rows).argmax(axis=1)
+
+    assert model.classes == ("class_0", "class_1", "class_2")
+    predicted = model.predict(fitted.dataset.features.iloc[rows])
+    assert predicted.tolist() == np.array(model.classes)[said].tolist()
+    assert np.mean(said != test.labels) == pytest.approx(result.score)
+
+
+def test_what_leaves_no_model_or_takes_no_row_is_refused(race, tmp_path):
+    with pytest.raises(UsageError, match="the run left no model: only apple, linear"):
+        race("stage-poly", FRIED)
+    text = [f"film {i} was {'good' if i % 2 else 'bad'}, " * 20 for i in range(60)]
+    frame = pd.DataFrame({"text": text, "y": ["good", "bad"] * 30})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(UsageError, match="column 'text' holds free text, which only registered"):
+        race("linear", f"file:{tmp_path / 't.parquet'}")
+    _, _, fitted = race("linear", FRIED)
+    rows = fitted.dataset.features.head(3)
+    with pytest.raises(ValueError, match=r"column 'x2' is missing \(NaN\) in 3 rows: fill it in"):
+        fitted.model.predict(rows.assign(x2=np.nan))
+    with pytest.raises(ValueError, match="no column 'x3'"):
+        fitted.model.predict(rows.drop(columns="x3"))

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.live.losses import loss_of_row
 from leaseboard.tasks.live.rows import values_in
 from leaseboard.tasks.models import stream_model as stream
-from leaseboard.tasks.models.columns import frame_of
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.naive import NaiveModel
 from leaseboard.tasks.models.recipe import Recipe
@@ -80,34 +78,12 @@ def test_rows_that_wait_take_few_bytes_and_can_be_forgotten(recipe, most):
     assert again(rested).predict_rows(values) == rested.predict_rows(values)
 
 
-def test_rows_that_never_waited_are_learned_too():
-    model, other = RECIPE.new("online-automl"), RECIPE.new("online-automl")
-    for each in (model, other):
-        each.learn(*rows(100, 0))
-    late = rows(10, 1)
-    model.predict_rows(late[0], ids=late[2])
-    for each in (model, other):
-        each.learn(*late)
-    x = rows(1, 0)[0][0]
-    known = [each.model.predict_one(x) for each in (model, other)]
-    assert known[0] == known[1], "what is learned depends on the labels alone"
-
-
 def test_classes_come_with_probabilities():
     model, (X, y, ids) = CLASSES.new("online-automl"), rows(300, 0)
     model.learn(X, ["up" if each > 0 else "down" for each in y], ids)
     (found,) = model.predict_rows(X[:1], ids=["new"])
     assert set(found) == {"up", "down"} == set(model.classes)
     assert sum(found.values()) == pytest.approx(1)
-
-
-def test_intervals_are_of_the_level_that_is_asked_for():
-    model = RECIPE.new("online-automl")
-    model.learn(*rows(200, 0))
-    row = rows(1, 1)[0]
-    (narrow,), (wide,) = (model.predict_rows(row, level) for level in (0.5, 0.95))
-    assert model.levels == (0.5, 0.8, 0.9, 0.95, 0.99)
-    assert wide[1] <= narrow[1] < narrow[0] == wide[0] < narrow[2] <= wide[2]
 
 
 def test_naive_baselines():
@@ -161,22 +137,6 @@ def three(n):
     return frame, np.select([known > 0.5, known > -0.5], ["a", "b"], "c").tolist()
 
 
-@pytest.mark.slow
-def test_a_search_predicts_numbers_from_rows_as_from_a_table():
-    frame = with_gaps(100)
-    noise = np.random.default_rng(6).normal(scale=0.3, size=100)
-    model = SEARCHED.train(frame, (frame["real"].fillna(0) + noise).tolist())
-    model.dates = ["day"]
-    values = values_in(frame)
-    found = model.predict_rows(values)
-    assert again(model).predict_rows(values) == found
-    assert np.corrcoef(found, frame["real"].fillna(0))[0, 1] > 0.9
-    single = [model.predict_rows([row])[0] for row in values[:30]]
-    np.testing.assert_allclose(single, model.predict(frame)[:30], rtol=1e-5, atol=1e-6)
-    with pytest.raises(UsageError, match="learns once"):
-        model.learn(values, [0.0] * 100, [""] * 100)
-
-
 @pytest.mark.parametrize(
     "recipe",
     [
@@ -199,24 +159,6 @@ def test_classes_of_a_window_come_with_their_probabilities_and_from_bytes(recipe
     likeliest = [max(each, key=each.get) for each in found]
     assert model.predict(frame).tolist() == likeliest
     assert np.mean(np.array(likeliest) == labels) > 0.75
-
-
-def test_apple_predicts_numbers_in_their_unit():
-    recipe = Recipe("y", "regression", "apple", {"alpha": 0.5})
-    recipe.check()
-    values, y, _ = rows(400, 0)
-    labels = [1000 + 100 * each for each in y]
-    model = recipe.train(frame_of(values), labels)
-    found = again(model).predict_rows(values)
-    assert found == model.predict_rows(values)
-    assert np.abs(np.subtract(found, labels)).mean() < 10
-
-
-def test_abc_chooses_among_ordinary_configurations_where_none_is_named():
-    recipe = Recipe("y", "classification", "abc", {})
-    recipe.check()
-    frame, labels = three(120)
-    assert recipe.train(frame, labels).classes == ("a", "b", "c")
 
 
 def test_a_choice_without_probabilities_is_certain():
@@ -247,7 +189,7 @@ REFUSED = [
     ("classification", "apple", {"clip": 90}, "clip=90"),
     ("regression", "apple", {"class_weight": "balanced"}, "class_weight"),
     ("regression", "rising-bandits-cost", {"time_bugdet": 5}, "did you mean 'time_budget'"),
-    ("regression", "rising-bandits-cost", {"time_budget": "5"}, "time_budget='5' must be"),
+    ("regression", "rising-bandits-cost", {"time_budget": "5"}, "'time_budget' .* Got '5'"),
 ]  # fmt: skip
 
 
@@ -265,10 +207,6 @@ def test_a_window_of_one_class_makes_no_table():
     assert not SELECTED.suffices(["a", "b"])
     assert SELECTED.suffices(["a", "b"] * 10)
     assert CLASSES.suffices(["a"] * 30), "a race goes on to learn the other"
-
-
-def test_a_class_that_was_never_seen_costs_most():
-    assert loss_of_row({"a": 1.0}, "b") == {"loss": 2.0, "error": 1.0, "sure": 1.0}
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])

@@ -18,10 +18,13 @@ from sklearn.pipeline import make_pipeline
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess import CODE, INDICATOR
+from leaseboard.tasks.preprocess.encoders import (
+    WIDEST,
+    SparseEncoder,
+    TableEncoder,
+    UnitRangeEncoder,
+)
 from leaseboard.tasks.preprocess.encoding import known_dates, spread_dates
-from leaseboard.tasks.preprocess.sparse import SparseEncoder
-from leaseboard.tasks.preprocess.tables import WIDEST, TableEncoder
-from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 TRAIN = np.array([0, 1, 2])
 COLOURS = pd.Categorical(["red", "green", "red", "blue"], categories=["green", "blue", "red"])

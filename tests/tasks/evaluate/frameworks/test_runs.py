@@ -10,8 +10,8 @@ from leaseboard.tasks.evaluate.frameworks import runs, venv
 from leaseboard.tasks.evaluate.frameworks.runs import SystemFits
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, load_space
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess.encoders import labels_of
 from leaseboard.tasks.preprocess.splits import split
-from leaseboard.tasks.preprocess.tables import labels_of
 from leaseboard.tasks.store.recorded import Store
 
 

@@ -1,11 +1,9 @@
-import tracemalloc
 from itertools import chain, repeat
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.neighbors import KNeighborsRegressor
 
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.models.automl.ensemble import (
@@ -26,13 +24,6 @@ def test_the_first_member_is_the_best_and_the_others_improve_the_mean():
     assert score == pytest.approx(1.0)
 
 
-def test_one_candidate_is_an_ensemble_of_one():
-    judge = Judge("accuracy", np.array([0, 1, 1]), np.array([0, 1]))
-    members, score = selected([np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])], judge)
-
-    assert (members, score) == ([0], pytest.approx(2 / 3))
-
-
 @pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from(["accuracy", "f1_macro"]))
 def test_no_single_candidate_is_better_on_the_rows_that_chose(seed, n_candidates, scoring):
@@ -46,23 +37,6 @@ def test_no_single_candidate_is_better_on_the_rows_that_chose(seed, n_candidates
     mean = np.mean([candidates[member] for member in members], axis=0)
     assert judge.score(mean) == pytest.approx(score)
     assert score > judge.score(candidates[0]) - 1e-9
-
-
-def test_among_equals_the_nearer_one_is_chosen():
-    judge = Judge("accuracy", np.array([0, 1]), np.array([0, 1]))
-    unsure, sure = np.array([[0.6, 0.4], [0.4, 0.6]]), np.array([[0.9, 0.1], [0.1, 0.9]])
-
-    assert selected([unsure, sure], judge, rounds=1)[0] == [1]
-
-
-def test_a_member_that_is_better_by_the_score_asked_for_is_chosen_although_it_is_less_sure():
-    targets = np.array([0, 0, 1, 1])
-    judge = Judge("accuracy", targets, np.array([0, 1]))
-    lucky = np.array([[0.51, 0.49], [0.51, 0.49], [0.49, 0.51], [0.49, 0.51]])
-    good = np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.51, 0.49]])
-
-    assert selected([lucky, good], judge, rounds=1) == ([0], 1.0)
-    assert selected([lucky, good], judge)[1] == 1.0
 
 
 def test_a_prefix_without_time_is_not_the_answer_but_for_the_first():
@@ -125,15 +99,3 @@ def test_a_wild_prediction_goes_no_further_than_targets_did():
     reported = EnsembleModel(members, span=span_of([2.0, 12.0])).predict(rows)
 
     assert reported.tolist() == [0.5 * 7.0 + 0.5 * 1.0]
-
-
-def test_neighbours_of_many_rows_need_little_memory():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(20_000, 20)).astype(np.float32), rng.normal(size=20_000)
-    near = KNeighborsRegressor(p=1).fit(X, y)
-    tracemalloc.start()
-    EnsembleModel([EnsembleMember("near", 1.0, [near])]).predict(X[:2000])
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-
-    assert peak < 200e6  # all distances are 320 MB, twice

