@@ -373,11 +373,6 @@ def _layout(path: Path) -> _Layout:
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
     header = re.sub(r'"[^"]*"?', "", first)  # without what is in quotes
-    if first.startswith("# ") or (first[0] == "#" and not any(m in header for m in SEPARATORS)):
-        raise DataError(
-            f"{path}: the first line {short(first.strip(), 40)!r} is a comment: begin with the"
-            " names of the columns"
-        )
     if first.lower().startswith("sep=") and len(first.rstrip("\r\n")) == 5:
         return _Layout(first[4], 1, quoted)
     separator = max(SEPARATORS[:-1], key=header.count)  # a bar may be part of a name

@@ -2,8 +2,7 @@
 
 import math
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.model import TableModel
 from leaseboard.tasks.models.pipeline import PipelineModel
 from leaseboard.tasks.models.stream_model import StreamModel
-from leaseboard.tasks.preprocess.encoders import labels_of
+from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, labels_of
 from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.preprocess.streaming import StreamOptions, order_of
 
@@ -40,24 +39,22 @@ OF_FLOAT32 = 1e-6
 Rows = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """Data, encoder and learner of the fit whose test score was recorded."""
+class Fit(NamedTuple):
+    """Data and learner of the fit whose test score was recorded."""
 
     dataset: Dataset
+    pipeline: Pipeline
+    """The encoder of columns, and the learner."""
+    labels: NDArray[Any]
+    """The target of every row, as the learner takes it."""
     train: Rows
     test: Rows
-    encoder: Any
-    """Fitted on the rows `train` of `dataset`."""
-    model: Any
-    labels: NDArray[Any]
-    """The target of every row, as the model takes it."""
     validation: Rows
     """Those that the score of the job is of; none where it is not of this fit alone."""
 
     def predict(self, rows: Rows) -> NDArray[Any]:
         """Return the predictions of `rows`."""
-        return self.model.predict(self.encoder.transform(self.dataset.features.iloc[rows]))
+        return self.pipeline.predict(self.dataset.features.iloc[rows])
 
 
 def fitted(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, float | None]:
@@ -70,10 +67,9 @@ def fitted(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, floa
     if result.environment == StreamEnvironment.kind:
         return _race(dataset, job, result), None
     fit, test = _refit(dataset, job, result, whole=True)
-    pipeline = Pipeline([("columns", fit.encoder), ("model", fit.model)])
     target = fit.dataset.target
     classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
-    return PipelineModel(describe(fit.dataset.features), pipeline, classes), test
+    return PipelineModel(describe(fit.dataset.features), fit.pipeline, classes), test
 
 
 def _race(dataset: Dataset, job: Job, result: Result) -> StreamModel:
@@ -141,10 +137,10 @@ def _refit(
     features = fit.dataset.features
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
-        fit.model.fit(fit.encoder.transform(features.iloc[fit.train]), fit.labels[fit.train])
+        fit.pipeline.fit(features.iloc[fit.train], fit.labels[fit.train])
         predicted = fit.predict(fit.test)
         if whole and division(dataset).kind == "time":
-            fit.model.fit(fit.encoder.fit_transform(features), fit.labels)
+            fit.pipeline.fit(features, fit.labels)
     task: Any = dataset.task
     test = reward_of(task, fit.labels[fit.test], predicted)
     if recorded is None or not math.isclose(test, recorded, rel_tol=SAME):
@@ -174,8 +170,8 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
     n_features = encoder.transform(dataset.features.iloc[:1]).shape[1]
     values = {**arm.constants, **chosen}
     model = recipes.build(arm.estimator, values, n_features, result.champion_seed)
-    labels = labels_of(dataset)
-    return Fit(dataset, part.train, part.test, encoder, model, labels, part.validation)
+    pipeline = Pipeline([("columns", encoder), ("model", model)])
+    return Fit(dataset, pipeline, labels_of(dataset), part.train, part.test, part.validation)
 
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
@@ -183,7 +179,7 @@ def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     options = module.Options(**job.environment)
     rows, drawn = candidates.on_split(dataset, options, job.environment_seed)
     train, test = rows.rows()
-    encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)
-    chosen = dict(result.champion or {})
-    model = drawn.build(chosen)
-    return Fit(dataset, train, test, encoder, able(model, labels[train]), labels, test[:0])
+    labels = sampled.labels_of(dataset)
+    model = able(drawn.build(dict(result.champion or {})), labels[train])
+    pipeline = Pipeline([("columns", UnitRangeEncoder()), ("model", model)])
+    return Fit(dataset, pipeline, labels, train, test, test[:0])

@@ -1,5 +1,6 @@
 """Naive baselines of a live model: the running mean, and the last label."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -60,13 +61,13 @@ class NaiveModel(TableModel):
             return
         if self.name == "last-label":
             labels, self.seen = labels[-1:], {}
+        seen = Counter(self.seen)
         if self.task == "regression":
-            numbers = np.asarray(labels, dtype=np.float64)
-            more = {"sum": float(np.sum(numbers)), "count": float(len(numbers))}
+            total = float(np.sum(np.asarray(labels, dtype=np.float64)))
+            seen.update({"sum": total, "count": len(labels)})
         else:
-            names, counts = np.unique(np.asarray(labels, dtype=str), return_counts=True)
-            more = dict(zip(names.tolist(), map(float, counts), strict=True))
-        self.seen = {key: self.seen.get(key, 0.0) + more.get(key, 0.0) for key in self.seen | more}
+            seen.update(sorted(map(str, labels)))
+        self.seen = {name: float(count) for name, count in seen.items()}
 
     def state(self) -> dict[str, Any]:
         """See `TableModel.state`."""

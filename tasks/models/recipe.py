@@ -85,7 +85,7 @@ class Recipe:
     def train(self, features: pd.DataFrame, labels: Sequence[Any]) -> TableModel:
         """Return a model of a window of rows, which learns no more."""
         from sklearn.compose import TransformedTargetRegressor
-        from sklearn.pipeline import Pipeline
+        from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
         from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, refuse_wide
@@ -104,14 +104,13 @@ class Recipe:
             # Encoded once, for all configurations: the encoder sees no label.
             encoder = TableEncoder("standard").fit(features)
             search = estimator.fit(encoder.transform(features), target.astype(str))
-            steps = [("columns", encoder), ("model", search.best_estimator_)]
-            return PipelineModel((), Pipeline(steps))
+            return PipelineModel((), make_pipeline(encoder, search.best_estimator_))
         refuse_wide(features, len(features))
         if self.task == "regression":  # apple's steps are made for targets of unit size
             estimator = TransformedTargetRegressor(estimator, transformer=StandardScaler())
-        steps = [("columns", TableEncoder()), ("model", estimator)]
-        labelled = target if self.task == "regression" else target.astype(str)
-        return PipelineModel((), Pipeline(steps).fit(features, labelled))
+        else:
+            target = target.astype(str)
+        return PipelineModel((), make_pipeline(TableEncoder(), estimator).fit(features, target))
 
     def _estimator(self) -> Any:
         """Return what is fitted on a window, by settings that are its parameters.

@@ -113,16 +113,6 @@ class Judge:
             )
         return best, constant
 
-    def fingerprint(self) -> list[float]:
-        """Return scores of these rows, by which two scorers of one name differ."""
-        rng = generator(0, "fingerprint")
-        n_rows = len(self.targets)
-        if self.classes is None:
-            predictions = rng.permutation(self.targets.astype(np.float64))
-        else:
-            predictions = rng.dirichlet(np.ones(len(self.classes)), n_rows)
-        return [*self.ends, self.score(predictions)]
-
     @cached_property
     def _is_a_share(self) -> bool:
         return self.classes is not None and self.ends[0] == 1.0 and self.ends[1] >= 0.0

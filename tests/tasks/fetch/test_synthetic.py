@@ -70,21 +70,6 @@ def test_a_drift_changes_the_roles_of_the_inputs_every_period():
     assert wrong[60_000:].mean() > 0.9
 
 
-def test_learners_of_different_capacity_are_well_apart_on_separated():
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-
-    data = load("synthetic:separated?rows=8000&classes=2&features=6&flip=0.1")
-    X, y = inputs(data), data.target.cat.codes.to_numpy()
-    forest = RandomForestClassifier(20, max_depth=8, random_state=0)
-    models = LogisticRegression(), forest
-
-    linear, bent = (model.fit(X[:6000], y[:6000]).score(X[6000:], y[6000:]) for model in models)
-
-    assert linear + 0.05 < bent < 1 - 0.1 / 2
-    assert 0.4 < y.mean() < 0.6
-
-
 def same_marginals(made, real, within: float) -> None:
     """Assert that means and deviations of numeric columns agree to `within` standard errors."""
     for name, double in zip(made.features, real.features, strict=True):
@@ -143,20 +128,6 @@ def test_seven_gaussians_have_the_means_and_spreads_of_er_ucb():
 
     assert feedback.mean().tolist() == pytest.approx(SEVEN_GAUSSIANS.means, abs=0.002)
     assert feedback.std().tolist() == pytest.approx(SEVEN_GAUSSIANS.sds, rel=0.03)
-
-
-def test_rising_arms_are_their_formulas():
-    arms = load("synthetic:rising-arms?rows=30").features
-    n = np.arange(1, 31)
-
-    assert arms["arm1"].to_numpy() == pytest.approx(0.9 - 0.4 / np.sqrt(n), abs=1e-6)
-    assert arms["arm3"].to_numpy() == pytest.approx(0.8 - 0.1 / n, abs=1e-6)
-
-
-def test_near_ties_are_right_as_often_as_they_say():
-    verdicts = load("synthetic:near-ties?rows=60000").features
-
-    assert verdicts.mean().tolist() == pytest.approx([0.81, 0.80, 0.785, 0.78], abs=0.005)
 
 
 def test_an_ambush_has_one_lie_and_begins_a_longer_one():

@@ -14,7 +14,6 @@ from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
 )
-from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
@@ -145,27 +144,3 @@ def test_every_measure_of_learn_is_that_of_race(kind, seed, tmp_path):
     assert learned.measures == pytest.approx(same, rel=1e-6)
     assert {*OF_TASK["regression" if kind.startswith("numbers") else "classification"]} == {*same}
     assert learned.best == found.best
-
-
-@pytest.mark.parametrize("name", NAIVE_BASELINES)
-def test_each_baseline_sees_what_the_learner_sees(table, name):
-    path, environment = raced(name, table, "dear", "sold")
-    going_on = StreamModel.for_table(read_rows(path), target="sold")
-    features = OnlineAutoMLRegressor()._features
-    predictor, alone = NAIVE_BASELINES[name]().predictor(0, "regression"), []
-    for x in examples(table):
-        label = x.pop("sold")
-        del x["dear"]
-        values = features.values(x)
-        features = features.extended(features.unknown(values))
-        row = features.row(values, learns=True)
-        predictor.grow(len(row))
-        alone += predictor.learn_many(row[None].copy(), np.float32([label])).tolist()
-    assert environment.predictions.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-5)
-
-    frame = read_rows(path)
-    given, losses = going_on._naive_baselines(
-        going_on._plain(frame)[0], going_on._labels(frame.sold)
-    )
-    assert losses[name] == pytest.approx(environment.score().metrics["rmse"] ** 2, rel=1e-5)
-    assert given["baselines"]["features"]["columns"] == [*features.state()["columns"]]

@@ -42,28 +42,6 @@ def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy
     np.testing.assert_array_equal(predicted, fitted.model.predict(fitted.dataset.features))
 
 
-def test_columns_are_found_by_name_and_become_typed_again():
-    frame = pd.DataFrame(
-        {
-            "n": pd.Categorical(["2", "1", None], ["2", "1"]),
-            "x": np.array([0.1, np.nan, 3], np.float32),
-            "i": np.array([1, 2, 3], np.uint8),
-            "b": [True, False, True],
-        }
-    )
-    known = columns.describe(frame)
-    sent = columns.example(frame)[["b", "x", "i", "n"]]
-
-    assert sent.dtypes.astype(str).to_dict() == {
-        "b": "bool", "x": "float64", "i": "int64", "n": "object",
-    }  # fmt: skip
-    wide = frame.astype({"i": "int64"})
-    pd.testing.assert_frame_equal(columns.typed(sent, known), wide)
-    assert columns.typed(sent.assign(n=[2, "new", 1.0]), known)["n"].isna().tolist() == [
-        False, True, False,
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     "function", [pytest.fail, np.save, columns.describe, sklearn.datasets.clear_data_home]
 )

@@ -138,13 +138,6 @@ def test_a_policys_winner(race, mixed, space, tmp_path, task, environment, arm):
     assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
 
 
-def test_a_winner_of_the_space_that_no_one_named_is_of_its_task(race, mixed):
-    given = {"arms": ["ridge"], "optimiser": "random"}
-    result, _, fitted = race("average", mixed("number"), budget=1, environment=given)
-
-    assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
-
-
 @pytest.mark.parametrize(("algorithm", "given"), [
     ("average", {"arms": ["k_nearest_neighbors"], "optimiser": "random"}),
     ("full-run", {"configurations": 2}), ("early-stopped-cv", {"configurations": 2}),

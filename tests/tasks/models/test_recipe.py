@@ -94,12 +94,9 @@ def test_naive_baselines():
         model = again(model)
         model.learn([{}, {}], [2.0, 6.0], ["2", "3"])
         assert model.predict_rows([{}, {}]) == [expected, expected]
-        assert model.predict(pd.DataFrame(index=[0])).tolist() == [expected]
-    shares, last = (NaiveModel(n, "classification") for n in ("running-mean", "last-label"))
-    for each in (shares, last):
-        each.learn([{}] * 5, ["a", "b", "b", "a", "a"], ["1"] * 5)
+    shares = NaiveModel("running-mean", "classification")
+    shares.learn([{}] * 5, ["a", "b", "b", "a", "a"], ["1"] * 5)
     assert shares.predict_rows([{}]) == [{"a": 0.6, "b": 0.4}]
-    assert last.predict_rows([{}]) == [{"a": 1.0}]
     assert shares.predict(pd.DataFrame(index=[0])).tolist() == ["a"]
 
 
@@ -159,15 +156,6 @@ def test_classes_of_a_window_come_with_their_probabilities_and_from_bytes(recipe
     likeliest = [max(each, key=each.get) for each in found]
     assert model.predict(frame).tolist() == likeliest
     assert np.mean(np.array(likeliest) == labels) > 0.75
-
-
-def test_a_choice_without_probabilities_is_certain():
-    named = [{"learner": "LinearSVM", "C": c} for c in (0.1, 1.0)]
-    frame, labels = three(120)
-    recipe = Recipe("y", "classification", "abc", {"configurations": named})
-    shares = recipe.train(frame, labels).predict_proba(frame)
-    assert set(shares.ravel().tolist()) == {0.0, 1.0}
-    assert (shares.sum(axis=1) == 1).all()
 
 
 REFUSED = [

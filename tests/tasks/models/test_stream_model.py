@@ -49,29 +49,6 @@ def test_booleans_are_numbers_with_gaps_and_without(tmp_path, parts):
     assert file == whole
 
 
-@pytest.mark.parametrize("spelt", [("true", "false"), ("True", "False"), ("TRUE", "FALSE")])
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_booleans_among_classes_and_texts_are_written_one_way(tmp_path, spelt, order):
-    parts = [[*spelt], [spelt[0], "maybe"]]
-    tables = [[f"{a},{parts[i][a % 2]}" for a in range(20)] for i in order]
-    halves, _ = learned(tmp_path, *(["a,kind", *rows] for rows in tables))
-    whole, _ = learned(tmp_path, ["a,kind", *itertools.chain(*tables)])
-    assert sorted(halves.model.classes) == ["False", "True", "maybe"]
-    assert sorted(whole.model.classes) == sorted(halves.model.classes)
-
-    texts = [[f"{parts[i][a % 2]},{a}.5" for a in range(15)] for i in (1, *order)]
-    _, halves = learned(tmp_path, *(["kind,b", *rows] for rows in texts))
-    _, whole = learned(tmp_path, ["kind,b", *itertools.chain(*texts)])
-    assert halves == whole
-
-
-def test_of_booleans_and_words_among_numbers_the_word_is_named(tmp_path):
-    with pytest.raises(
-        DataError, match="column 'flag' holds numbers, and 'oops' in row 2 does not fit"
-    ):
-        learned(tmp_path, ["flag,b", "true,1.5", "false,2.5"], ["flag,b", "true,1.5", "oops,2"])
-
-
 NUMBERS = pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": [1.0, 2.5, 2.0]})
 TIMES = {
     "days": pd.to_datetime(["2024-01-02"] * 3),
@@ -92,19 +69,6 @@ def test_times_among_numbers_are_refused_with_their_row(kind, column):
     ):
         model.learn_table(times)
     assert model.model.examples == 3
-
-
-def test_dates_mixed_with_their_texts_are_refused_and_gaps_are_not():
-    days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=3), "b": [1.5, 2.5, 3.5]})
-    model = StreamModel.for_table(days)
-    model.learn_table(days)
-    mixed = [dt.datetime(2024, 1, 1), "2024-01-02", dt.date(2024, 1, 3)]
-
-    with pytest.raises(DataError, match="column 'day' mixes dates with their texts: give one of"):
-        model.learn_table(days.assign(day=pd.Series(mixed, dtype=object)))
-    with pytest.raises(DataError, match=r"column 'day' holds dates, .*, and 'soon' in row 3 does"):
-        model.learn_table(days.assign(day=[None, "2024-01-02", "soon"]))
-    assert np.isfinite(model.predict(days.assign(day=None))).all()
 
 
 @pytest.mark.parametrize(

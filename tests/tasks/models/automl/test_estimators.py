@@ -295,19 +295,6 @@ def test_any_scorer_decides():
     assert seen == [(True, set()), (True, {"sample_weight"})]
 
 
-def test_an_arm_without_probabilities_fails_where_the_scorer_needs_them():
-    X, y = mixed()
-    search = classifier(scoring="neg_log_loss", arms=["liblinear_svc", "lda"], max_trials=8).fit(
-        X, y
-    )
-    board = search.leaderboard_.set_index("arm")
-
-    failed = board.loc["liblinear_svc"]
-    assert set(failed["status"]) == {"crash"}
-    assert "gives no probabilities, which the scorer needs" in failed["reason"].iloc[0]
-    assert len(failed) == 3  # then it is retired
-
-
 def test_weights_of_classes_and_rows():
     rng = np.random.default_rng(0)
     y = (rng.random(600) < 0.1).astype(int)
@@ -419,16 +406,6 @@ def test_a_word_where_numbers_were_is_refused_with_its_column(wrong):
         model.predict(X.head().assign(price=wrong))
     numerals = X.head().assign(price=X["price"].astype(str))
     assert np.allclose(model.predict(numerals), model.predict(X.head()))
-
-
-def test_groups_and_time(recwarn):
-    X, y = mixed(300)
-    groups = np.repeat(np.arange(30), 10)
-    assert classifier(arms=["decision_tree"], max_trials=2).fit(X, y, groups=groups).score_ > 0.5
-    alone = np.arange(300)  # groups with one member each
-    assert classifier(arms=["decision_tree"], max_trials=2).fit(X, y, groups=alone).score_ > 0.5
-    timely = classifier(arms=["decision_tree"], max_trials=2, cv=TimeSeriesSplit(3)).fit(X, y)
-    assert {len(member.models) for member in timely.model_.members} == {1}
 
 
 def test_dates_that_folds_shuffle_are_said(recwarn):

@@ -1,7 +1,6 @@
 """MLflow's autologging, which a caller has enabled, and fits of searches."""
 
 import os
-import threading
 
 import mlflow
 import numpy as np
@@ -89,32 +88,4 @@ def test_a_fit_leaves_runs_and_autologging_of_the_caller_unchanged(fit, runs_of_
     with autologging_utils.disable_autologging():
         fit()
         assert is_off()
-    assert len(runs_of_the_caller()) == 1
-
-
-class Waits(GaussianNB):
-    """A classifier whose fit goes on once `go` is set."""
-
-    begun, go = threading.Event(), threading.Event()
-
-    def fit(self, X, y):
-        self.begun.set()
-        self.go.wait()
-        return super().fit(X, y)
-
-
-def test_the_first_of_two_fits_that_ends_leaves_autologging_off_for_the_other(runs_of_the_caller):
-    other = threading.Thread(target=SelectionSearch([Waits(), *OWN]).fit, args=(X, Y))
-    other.start()
-    try:
-        Waits.begun.wait()
-        choose_and_tune()
-        assert is_off()
-    finally:
-        Waits.go.set()
-        other.join()
-
-    assert not is_off()
-    assert runs_of_the_caller() == []
-    GaussianNB().fit(X, Y)
     assert len(runs_of_the_caller()) == 1

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
@@ -18,18 +18,16 @@ from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard import SelectionSearch
-from leaseboard.algorithms.abc_selection.baselines import FullRun
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ProbeFinished, of
@@ -139,27 +137,6 @@ def test_the_last_sample_is_all_training_rows_and_the_first_has_every_class(algo
     assert search.best_score_ > 0
 
 
-def test_points_are_drawn_from_distributions(data):
-    search = SelectionSearch(
-        LogisticRegression(), {"C": stats.loguniform(1e-3, 1e3)}, n_iter=4, random_state=0
-    ).fit(*data)
-    again = clone(search).fit(*data)
-    assert len(search.leaderboard_) == 4
-    assert set(search.leaderboard_["name"]) == set(again.leaderboard_["name"])
-
-
-def test_a_frame_with_text_is_handed_on(data):
-    _, y = data
-    frame = pd.DataFrame({"said": np.where(y == "high", "up we go", "down"), "kind": y})
-    one = make_pipeline(make_column_transformer((TfidfVectorizer(), "said")), GaussianNB2())
-    other = make_pipeline(make_column_transformer((OneHotEncoder(), ["kind"])), LinearSVC())
-    search = SelectionSearch(
-        [one, other, DummyClassifier()], algorithm="abc-tight", initial_rows=100
-    ).fit(frame, y)
-    assert search.score(frame, y) == 1
-    assert list(search.feature_names_in_) == ["said", "kind"]
-
-
 def test_a_guarantee_of_rows_in_time_is_warned_of(data):
     X, y = data
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(day=pd.Timestamp("2024-01-01"))
@@ -168,16 +145,6 @@ def test_a_guarantee_of_rows_in_time_is_warned_of(data):
     pipelines = [make_pipeline(chosen, DecisionTreeClassifier(max_depth=n)) for n in (1, 2)]
     with pytest.warns(UserWarning, match="column 'day' holds dates, and rows are shuffled"):
         SelectionSearch(pipelines, random_state=0).fit(frame, y)
-
-
-class GaussianNB2(GaussianNB):
-    """Naive Bayes that accepts sparse rows."""
-
-    def fit(self, X, y):
-        return super().fit(np.asarray(X.todense()), y)
-
-    def predict(self, X):
-        return super().predict(np.asarray(X.todense()))
 
 
 @pytest.mark.parametrize("made", [sparse.coo_matrix, np.ndarray.tolist])
@@ -246,13 +213,6 @@ def test_it_goes_through_pickle_and_skops(data):
         assert copy.leaderboard_.equals(search.leaderboard_)
         assert (copy.predict(data[0]) == search.predict(data[0])).all()
         assert copy.best_params_ == {}
-
-
-def test_another_algorithm_may_choose(data):
-    for algorithm in ("full-run", FullRun()):
-        search = SelectionSearch(PIPELINES, algorithm=algorithm).fit(*data)
-        assert {event.rows for event in of(search.events_, ProbeFinished)} == {2400}
-        assert search.guarantee_.endswith("gives no guarantee")
 
 
 def test_one_that_fails_is_named_and_the_others_go_on(data):
@@ -352,14 +312,6 @@ def test_small_tables_are_cross_validated_and_folds_spared(data):
     assert "if rows are exchangeable and the folds of each alike" in search.guarantee_
     large = np.tile(data[0], (4, 1)), np.tile(data[1], 4)
     assert SelectionSearch(own).fit(*large).events_[0].algorithm == "abc-tight"
-
-
-def test_folds_run_at_once_choose_alike(data):
-    search = SelectionSearch(PIPELINES, random_state=0)
-    serial, parallel = clone(search).fit(*data), clone(search).set_params(n_jobs=2).fit(*data)
-    assert [e.test_accuracy for e in of(serial.events_, ProbeFinished)] == [
-        e.test_accuracy for e in of(parallel.events_, ProbeFinished)
-    ]
 
 
 def test_a_guarantee_that_nothing_checks_says_so(data):
