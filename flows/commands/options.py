@@ -76,7 +76,6 @@ SuiteName = Annotated[
 ]
 Target = Annotated[str | None, opt("Target column (default: last).", "COLUMN")]
 Task = Annotated[str | None, opt(_TASK, "TASK")]
-Tolerance = Annotated[float | None, opt("Relative drop that passes.", "SHARE", min=0, max=1)]
 Workers = Annotated[int | None, opt("Worker processes (default: one a core).", "N", min=1)]
 
 
