@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import Dataset
@@ -189,7 +190,7 @@ def fit(
         )
     from leaseboard.tasks.models import apple_model, chosen
 
-    if result.environment != "holdout":
+    if result.environment != HoldoutEnvironment.kind:
         return Fitted(*chosen.fitted(dataset, job, result), dataset=dataset)
     if learner is None:
         with tempfile.TemporaryDirectory() as scratch:
