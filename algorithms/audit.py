@@ -1,6 +1,6 @@
 """The auditor: checks every event of every job and fails one that breaks an invariant."""
 
-from typing import Any, assert_never
+from typing import Any
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.errors import AuditError
@@ -57,14 +57,8 @@ class Auditor:
                 self.champion = event.configuration
             case events.TrialFinished():
                 self.seeds[event.configuration] = event.seed
-            case events.BoundsUpdated() | events.ConfigurationScored() | events.ProbeFinished():
-                pass
-            case events.Decision() | events.Measured():
-                pass
             case events.Finished():
                 self.finished = event
-            case _:
-                assert_never(event)
 
     def close(self) -> events.Finished:
         """Check that the log is complete; its last event."""

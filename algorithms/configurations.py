@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, assert_never
+from typing import Any
 
 from leaseboard.algorithms import events
 
@@ -215,12 +215,8 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
                 found[event.configuration].probe(event)
             case events.Decision():
                 found[event.configuration].decisions.append(event)
-            case events.Measured():
-                pass  # the job's own score, not a configuration's
             case events.Finished():
                 metric = event.metric
-            case _:
-                assert_never(event)
     every = [found[number] for number in sorted(found)]
     for one in every:
         one.end_lease(at)

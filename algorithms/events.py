@@ -9,23 +9,23 @@ exception: they are *recorded* values, replayed exactly by the trial and probe s
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, get_args
+from typing import Any, TypeVar
 
 Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Happened:
+class Event:
     """Base of all events: `at`, the units of its budget that the job had consumed by then."""
 
     at: float
 
 
-class Decision(_Happened):
+class Decision(Event):
     """Decision of an algorithm of one kind about a configuration, which lives on.
 
-    Such an event says all that readers need. A new kind inherits this and joins the union `Event`:
-    then it is audited, logged, and kept by MLflow.
+    Such an event says all that readers need. A new kind inherits this: then it is audited, logged,
+    and kept by MLflow.
     """
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class Decision(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started(_Happened):
+class Started(Event):
     """First event of every log.
 
     `unit` names what `at` counts (``examples``, ``trials``, ``rows``); `capacity` is the number
@@ -61,7 +61,7 @@ class Started(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationAdmitted(_Happened):
+class ConfigurationAdmitted(Event):
     """Admission of a configuration; identifiers count up from 0 in a job.
 
     `parent` is the configuration it was derived from (ChaCha's champion, a trial's arm).
@@ -74,7 +74,7 @@ class ConfigurationAdmitted(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseGranted(_Happened):
+class LeaseGranted(Event):
     """Lease: a configuration may consume units until it has had `amount` since it was fresh.
 
     `fresh` says that a new model starts; otherwise the lease extends a live one. The new model
@@ -89,7 +89,7 @@ class LeaseGranted(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundsUpdated(_Happened):
+class BoundsUpdated(Event):
     """Confidence bounds of a configuration's loss or reward, after `units` of its own."""
 
     configuration: int
@@ -100,7 +100,7 @@ class BoundsUpdated(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationScored(_Happened):
+class ConfigurationScored(Event):
     """Achievement of a configuration itself, in the job's own metric.
 
     `value` is the mean over the `units` that it consumed in all its leases, and so comparable
@@ -113,7 +113,7 @@ class ConfigurationScored(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paused(_Happened):
+class Paused(Event):
     """Loss of a configuration's slot; it may return, and had used `units` of its lease."""
 
     configuration: int
@@ -122,7 +122,7 @@ class Paused(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Eliminated(_Happened):
+class Eliminated(Event):
     """End of a configuration's consideration for good: no lease may follow."""
 
     configuration: int
@@ -130,7 +130,7 @@ class Eliminated(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationFailed(_Happened):
+class ConfigurationFailed(Event):
     """Crash, timeout or divergence of a configuration: no lease may follow."""
 
     configuration: int
@@ -138,7 +138,7 @@ class ConfigurationFailed(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChampionChanged(_Happened):
+class ChampionChanged(Event):
     """Change of the configuration that is the algorithm's answer."""
 
     configuration: int
@@ -146,7 +146,7 @@ class ChampionChanged(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFinished(_Happened):
+class TrialFinished(Event):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
     `test` is for the record: policies do not see it, the environment adds it. `seed` is the
@@ -165,7 +165,7 @@ class TrialFinished(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeFinished(_Happened):
+class ProbeFinished(Event):
     """One probe: a configuration trained on `rows` rows; accuracies and recorded costs."""
 
     configuration: int
@@ -265,14 +265,14 @@ class ExploitivenessViolated(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(_Happened):
+class Measured(Event):
     """Point of the anytime curve: the job's own score after `at` units."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished(_Happened):
+class Finished(Event):
     """Last event of every complete log."""
 
     reason: str
@@ -282,31 +282,13 @@ class Finished(_Happened):
     metrics: Parameters = dataclasses.field(default_factory=dict)
 
 
-Event: TypeAlias = (
-    Started
-    | ConfigurationAdmitted
-    | LeaseGranted
-    | BoundsUpdated
-    | ConfigurationScored
-    | Paused
-    | Eliminated
-    | ConfigurationFailed
-    | ChampionChanged
-    | TrialFinished
-    | ProbeFinished
-    | FeaturesExpanded
-    | ParentsMerged
-    | ClassChampionChanged
-    | ColumnsGrouped
-    | MonotonicityViolated
-    | ExploitivenessViolated
-    | Measured
-    | Finished
-)
-"""All kinds that exist. Of one that is not a `Decision` two readers have to decide
-what it means: they match on events and end with ``assert_never``, so that mypy names them."""
-
-KINDS: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
+KINDS: Mapping[str, type[Event]] = {
+    name: each
+    for name, each in list(globals().items())
+    if isinstance(each, type) and issubclass(each, Event) and each not in (Event, Decision)
+}
+"""All kinds that exist, by name. Of one that is not a `Decision` the auditor and
+`leaseboard.algorithms.configurations` have to decide what it means."""
 
 Kind = TypeVar("Kind", bound=Event)
 

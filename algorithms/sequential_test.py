@@ -101,17 +101,16 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Annotated, Any, Literal, Self
+from dataclasses import replace
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.bet_steps import LOG_WEIGHTS, N_BETS, SHARE, bet, log_mean
-from leaseboard.algorithms.errors import UsageError, invalid
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.transcendental import exp, exp_all, log
 
 Doubles = NDArray[np.float64]
@@ -158,12 +157,13 @@ class SequentialTest:
 
     Examples
     --------
+    >>> import dataclasses
     >>> test = SequentialTest(bound=1.0)
     >>> for _ in range(8):
     ...     test = test.update(loss_champion=1.0, loss_challenger=0.0)
     >>> test.decision(alpha=0.05), test.e_value("challenger") > 20
     ('challenger', True)
-    >>> SequentialTest.from_dict(test.to_dict()) == test
+    >>> SequentialTest(**dataclasses.asdict(test)) == test
     True
     """
 
@@ -283,32 +283,14 @@ class SequentialTest:
         )
         return lower, -upper
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it, as JSON has it."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Return the test of a `to_dict`, also after JSON; UsageError for anything else."""
-        try:
-            return TypeAdapter(cls).validate_python(dict(state))
-        except ValidationError as error:
-            where = ".".join(map(str, error.errors()[0]["loc"]))
-            raise invalid(f"the state of a sequential test, {where}", error.errors()) from None
-
     def _differences(self, champion: ArrayLike, challenger: ArrayLike) -> Doubles:
-        losses = [np.asarray(each, dtype=np.float64) for each in (champion, challenger)]
-        if losses[0].shape != losses[1].shape or losses[0].ndim != 1:
-            raise UsageError(
-                f"losses of shapes {losses[0].shape} and {losses[1].shape}: give one of the"
-                " champion and one of the challenger for each row"
-            )
+        losses = np.stack([np.asarray(champion), np.asarray(challenger)]).astype(np.float64)
         most = self.bound or sys.float_info.max
         with np.errstate(over="ignore", invalid="ignore"):
             differences: Doubles = losses[0] - losses[1]
         beyond = np.flatnonzero(~(np.abs(differences) <= most))
         if len(beyond):
-            one, other = (of[beyond[0]] for of in losses)
+            one, other = losses[:, beyond[0]]
             raise UsageError(
                 f"losses {one} of the champion and {other} of the challenger must be finite and"
                 f" differ by {most} at most: give a larger bound, or leave out rows without a loss"

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from leaseboard import kernels as _kernels  # noqa: F401  finds what is compiled
 
 if TYPE_CHECKING:
-    from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
-    from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
+    from leaseboard.algorithms.apple.estimator import (
+        PolynomialExpansionClassifier,
+        PolynomialExpansionRegressor,
+    )
     from leaseboard.algorithms.base import Algorithm, Run
     from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
     from leaseboard.algorithms.environments.stream import StreamEnvironment
@@ -64,7 +66,7 @@ _PLACES = {
     "OnlineAutoMLRegressor": "leaseboard.algorithms.online_automl.streaming",
     "Leaderboard": "leaseboard.tasks.steps.interactive",
     "Policy": "leaseboard.algorithms.policies.policy",
-    "PolynomialExpansionClassifier": "leaseboard.algorithms.apple.classifier",
+    "PolynomialExpansionClassifier": "leaseboard.algorithms.apple.estimator",
     "PolynomialExpansionRegressor": "leaseboard.algorithms.apple.estimator",
     "Problem": "leaseboard.algorithms.policies.policy",
     "Run": "leaseboard.algorithms.base",

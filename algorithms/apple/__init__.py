@@ -12,6 +12,6 @@ module         what
 `rows`         rows checked, clipped and scaled; pairs of words; targets of classes
 `parallel`     local choice, union of parents, averaged weights
 `stage_poly`   VW's own implementation as a reference
-`estimator`    what scikit-learn estimators share, and the regressor; `classifier`
+`estimator`    the scikit-learn estimators
 =============  ==========================================================================
 """

@@ -6,7 +6,6 @@ champion, and answers. Rates that are given are raced over the first pass, as th
 default is a race of a few on the first examples, which costs a part of it.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
@@ -100,22 +99,6 @@ class Entrant:
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-def _rate_or_auto(value: Any) -> Any:
-    """Return the value, for the type to take; a union's own error speaks of one member."""
-    if value == "auto":
-        return value
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise ValueError("must be 'auto' or a number above 0")
-    return number
-
-
-RateOrAuto = Annotated[float | Literal["auto"], BeforeValidator(_rate_or_auto)]
-
-
 def listed(value: Any) -> Any:
     """Let the command line write ``--set rates=0.1,0.5``."""
     return value.split(",") if isinstance(value, str) else value
@@ -140,7 +123,7 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
 
     many_classes: ClassVar[bool] = True
 
-    learning_rate: RateOrAuto = "auto"
+    learning_rate: Rate | Literal["auto"] = "auto"
     rates: Annotated[tuple[Rate, ...], BeforeValidator(listed)] = ()
     bits: Annotated[int, Field(ge=1, le=28)] = 18
     base: Literal["unigram", "bigram"] = "unigram"

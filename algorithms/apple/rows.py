@@ -200,10 +200,8 @@ class RowScale:
         if sparse.issparse(rows):
             spreads = np.array([column.spread for column in self.columns])
             return sparse.csr_array(rows / spreads, dtype=np.float32)
-        out = np.empty(rows.shape, dtype=np.float32)
-        for place, column in enumerate(self.columns):
-            out[:, place] = column.of(rows[:, place])
-        return out
+        treated = [column.of(each) for column, each in zip(self.columns, rows.T, strict=True)]
+        return np.column_stack([np.empty((len(rows), 0)), *treated]).astype(np.float32)
 
 
 def targets_of(labels: NDArray[Any], n_classes: int = 0) -> Floats:

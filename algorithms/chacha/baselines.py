@@ -17,7 +17,7 @@ from leaseboard.algorithms.environments.stream import (
     require_finite,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.learner import make_learner
+from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.one_against_all import OneAgainstAll
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
@@ -46,12 +46,12 @@ class Vanilla(Published):
         """See `Racing.run`."""
         stream = env.stream
         if not stream.classes or env.budget == 0:
-            return (yield from super().run(env, seed))
+            yield from super().run(env, seed)
+            return
         configuration, n_classes = VWConfiguration(), len(stream.classes)
         model = OneAgainstAll(stream_schema(stream), configuration, n_classes)
         parameters = {**configuration.parameters(), "oaa": n_classes}
         yield from one_model(env, model, parameters)
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +108,10 @@ class Offline(StreamAlgorithm):
     def run(self, env: StreamEnvironment, seed: int) -> Run:
         """Predict progressively while it learns, then with the frozen model."""
         if env.budget == 0:
-            return None
+            return
         stream = env.stream
         require_finite(stream, env.budget)
-        learner = make_learner(stream_schema(stream), VWConfiguration(), stream.task)
+        learner = Learner(stream_schema(stream), VWConfiguration(), stream.task)
         cut = max(1, round(self.share * env.budget))
         yield events.ConfigurationAdmitted(
             at=0, configuration=0, parameters=VWConfiguration().parameters()
@@ -123,7 +123,6 @@ class Offline(StreamAlgorithm):
         yield from env.record(learner.predict_many(rest), live=0)
         score = float(env.score().value)
         yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=cut)
-        return learner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +145,7 @@ class BestInHindsight(StreamAlgorithm):
     def run(self, env: StreamEnvironment, seed: int) -> Run:
         """Run one model after the other over the whole stream; take the best one's predictions."""
         if env.budget == 0:
-            return None
+            return
         stream, schema = env.stream, stream_schema(env.stream)
         words = words_of(schema)
         require_finite(stream, env.budget)
@@ -154,11 +153,10 @@ class BestInHindsight(StreamAlgorithm):
         configurations = [VWConfiguration(), *frontier(self.tune, schema)]
         best, scores = 0, list[float]()
         for number, configuration in enumerate(configurations):
-            learner = make_learner(schema, configuration, stream.task)
-            own = learner.learn_many(*block)
+            own = Learner(schema, configuration, stream.task).learn_many(*block)
             scores.append(float(losses(own, block[1], stream.task).mean()))
             if number == 0 or scores[number] < scores[best]:
-                best, champion, predictions = number, learner, own
+                best, predictions = number, own
         for number, configuration in enumerate(configurations):
             yield events.ConfigurationAdmitted(
                 at=0,
@@ -176,7 +174,6 @@ class BestInHindsight(StreamAlgorithm):
             yield events.ConfigurationScored(
                 at=env.budget, configuration=number, value=score, units=env.budget
             )
-        return champion
 
 
 def frontier(tune: Tune | None, schema: Schema) -> list[VWConfiguration]:

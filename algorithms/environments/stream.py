@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from abc import abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.base import Algorithm, Cost, Environment, Run, Score
+from leaseboard.algorithms.base import Algorithm, Cost, Environment, Run, Score, settings_of
 from leaseboard.algorithms.environments.arrays import likeliest, losses, read_only, taken
 from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLearner
 from leaseboard.algorithms.errors import DivergedError, SkipError
@@ -224,9 +225,8 @@ class StreamEnvironment(Environment):
         super().__init__()
         n_examples = len(stream.labels)
         self.budget: int = n_examples if budget is None else min(budget, n_examples)
-        self.stream = replace(
-            stream, features=read_only(stream.features), labels=read_only(stream.labels)
-        )
+        features, labels = map(np.ascontiguousarray, (stream.features, stream.labels))
+        self.stream = replace(stream, features=read_only(features), labels=read_only(labels))
         self.seed, self.arrival = seed, arrival
         self.at: int = 0
         self._recorded = np.empty(self.budget, dtype=np.float32)
@@ -439,6 +439,7 @@ def one_model(env: StreamEnvironment, learner: StreamLearner, parameters: Parame
     env : StreamEnvironment
         Its budget is not 0.
     learner : StreamLearner
+        Its `notes`, if it has some, are metrics of the run.
     parameters : dict
         The one configuration, as events have it.
     """
@@ -450,9 +451,36 @@ def one_model(env: StreamEnvironment, learner: StreamLearner, parameters: Parame
     yield from play(env, learner)
     score = float(env.score().value)
     yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=budget)
+    if hasattr(learner, "notes"):
+        env.note(learner.notes())
 
 
 class StreamAlgorithm(Algorithm[StreamEnvironment]):
     """Algorithm that runs on a stream environment."""
 
     environment: ClassVar[str] = "stream"
+
+
+class OneModel(StreamAlgorithm):
+    """Algorithm that is one model, which nothing is compared with."""
+
+    many_classes: ClassVar[bool] = True
+    predicts_pending: ClassVar[bool] = True
+
+    @property
+    def capacity(self) -> int:
+        """One model."""
+        return 1
+
+    @abstractmethod
+    def model(self, env: StreamEnvironment) -> StreamLearner:
+        """Return the model, which has learned nothing."""
+
+    def parameters(self) -> Parameters:
+        """Return the one configuration, as events have it."""
+        return settings_of(self)
+
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
+        """Predict the stream and learn it; nothing is drawn, so the seed changes nothing."""
+        if env.budget:
+            yield from one_model(env, self.model(env), self.parameters())

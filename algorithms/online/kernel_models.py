@@ -75,16 +75,10 @@ class KernelModels:
         self.layouts[slot] = self.configurations[slot] = None
         self.pool.n_terms[slot] = 0
 
-    def copy(
-        self, slot: int, schema: Schema | None = None, configuration: VWConfiguration | None = None
-    ) -> KernelModels:
-        """Return a copy of the model in `slot` by itself.
-
-        It may have other columns and another configuration: each weight keeps its place in VW's
-        table.
-        """
-        other = KernelModels(schema or self.schema, 1, self.loss)
-        other._start(0, configuration or self.configuration(slot), self, slot)
+    def copy(self, slot: int) -> KernelModels:
+        """Return a copy of the model in `slot` by itself."""
+        other = KernelModels(self.schema, 1, self.loss)
+        other._start(0, self.configuration(slot), self, slot)
         return other
 
     def grow(self, schema: Schema) -> None:

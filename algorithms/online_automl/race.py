@@ -20,7 +20,6 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.row_calls import RowCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
@@ -177,14 +176,6 @@ class Race(Saved, ABC):
     def slot_of(self, number: int) -> int:
         """Return where the configuration is live, or `EMPTY`."""
         return next(iter(np.flatnonzero(self.holders == number).tolist()), EMPTY)
-
-    def model(self) -> Learner | Race | None:
-        """Return what predicts on when the examples have ended: the champion's model.
-
-        None while it is paused, which only an ablation allows.
-        """
-        slot = self.slot_of(self.champion)
-        return None if slot == EMPTY else Learner(self.models.copy(slot))
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
         """Return what a configuration chose as plain values, in the names of columns."""

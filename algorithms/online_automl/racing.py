@@ -74,7 +74,7 @@ class Racing(StreamAlgorithm):
         return None if self.capacity is None else n_races * self.capacity
 
     def run(self, env: StreamEnvironment, seed: int) -> Run:
-        """Race over the stream; what predicts on is the model.
+        """Race over the stream.
 
         Of three and more classes the champion is the whole: a configuration that is admitted last,
         with the champion of each class. What a race's own configurations lose is counted against
@@ -82,7 +82,7 @@ class Racing(StreamAlgorithm):
         """
         stream, budget = env.stream, env.budget
         if budget == 0:
-            return None
+            return
         require_finite(stream, budget)
         schema, names = stream_schema(stream, stream.width(0)), stream.classes
         race: Any = (
@@ -97,13 +97,12 @@ class Racing(StreamAlgorithm):
         env.note(learner.notes())
         if not names:
             yield from race.conclude()
-            return race.model()
+            return
         number, parameters = len(race.numbers), race.champions(names)
         yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
         yield ChampionChanged(at=budget, configuration=number, previous=None)
         score = float(env.score().value)
         yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
-        return race
 
 
 class StreamRace:

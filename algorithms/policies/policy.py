@@ -1,9 +1,12 @@
-"""What all policies over arms share: the loop, the events, and the round of first pulls."""
+"""What all policies over arms share: the loop, the events, and the round of first pulls.
+
+Of joint-space optimisers the choice of the arm is one more hyperparameter.
+"""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
 import pydantic
@@ -325,6 +328,40 @@ class Record:
                 at=at, configuration=configuration, previous=self._champion
             )
             self._champion, self._best = configuration, self._env.best
+
+
+@pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
+class JointSpace(pulls.PullsAlgorithm):
+    """One optimiser over all arms' hyperparameters at once, with the arm as a hyperparameter.
+
+    Parameters
+    ----------
+    optimiser : {"tpe", "random", "smac", "bohb"}
+        ``tpe`` is hyperopt's; ``random`` draws the arm, then its hyperparameters; ``smac`` and
+        ``bohb`` are SMAC's facades and need the extra ``leaseboard[smac]``.
+
+    Notes
+    -----
+    The fidelity of ``bohb`` is the share of the training rows: 1/9, 1/3 and 1. A trial on a
+    share f is charged f trials, and only trials on all rows can become the champion.
+
+    No arm is retired here, however often it fails: what to suggest is the optimiser's own choice,
+    and it learns of every failure as the reward 0.
+    """
+
+    optimiser: Literal["tpe", "random", "smac", "bohb"] = "tpe"
+
+    def run(self, env: PullsEnvironment, seed: int) -> Run:
+        """Run the optimiser's trials in its own order until the budget ends."""
+        record = Record(env)
+        yield from record.arms()
+        while env.at < env.budget:
+            before = env.at
+            trial = env.pull_joint(self.optimiser)
+            yield record.lease(trial.arm, before, env.pulls[trial.arm] - 1)
+            yield from record.trial(trial)
+            if trial.reason == pulls.UNAFFORDABLE:
+                return  # nor is it the next time
 
 
 def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[events.Event]:

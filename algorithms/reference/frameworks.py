@@ -65,11 +65,9 @@ class StreamFramework(Algorithm[StreamEnvironment]):
     learner: str = "linear"
 
     def __post_init__(self) -> None:
-        """Raise UsageError for an unknown system, or for a learner of another one."""
-        if self.system not in LEARNERS:
-            raise unknown("system on streams", self.system, LEARNERS)
-        if self.learner not in LEARNERS[self.system]:
-            raise unknown(f"learner of {self.system}", self.learner, LEARNERS[self.system])
+        """Raise UsageError for a learner that the system does not have."""
+        if self.learner not in (known := LEARNERS.get(self.system, {})):
+            raise unknown(f"learner of {self.system}", self.learner, known)
 
     @property
     def many_classes(self) -> bool:  # type: ignore[override]

@@ -7,7 +7,6 @@ model.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
@@ -22,13 +21,10 @@ from leaseboard.algorithms.environments.arrays import likeliest
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
-from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.predictor import (
     Predictor,
     ReferencePrediction,
-    linear_model,
     one_hot,
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
@@ -82,7 +78,7 @@ class LastLabel(ReferencePrediction):
 
     def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
         """See `ReferencePrediction.predictor`."""
-        return _LastLabel(classes=n_classes is not None)
+        return _SeasonalLast(1, classes=n_classes is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,21 +142,25 @@ class _RunningMean(Predictor):
     def _shown(self, means: Doubles) -> Floats | Doubles:
         return means if self.classes else means[:, 0].astype(np.float32)
 
-    def model(self, schema: Schema) -> Learner | None:
-        """See `Predictor.model`."""
-        mean = float(self.total[0]) / max(self.seen, 1)
-        return linear_model(schema, mean, np.zeros(schema.n_features), mean, mean)
 
+class _SeasonalLast(Predictor):
+    """Last label of the same season; see `season_steps` for its state.
 
-class _EarlierLabel(Predictor):
-    """One of the labels that came; among classes it has probability 1."""
+    Without a season (`period` 1) it is the last label. Among classes it has probability 1.
+    """
 
-    def __init__(self, *, classes: bool) -> None:
+    def __init__(self, period: int | None, *, classes: bool) -> None:
+        longest = LONGEST if period is None else period
         self.classes, self.n_classes, self.seen = classes, 0, 0
+        self.given, self.period = period, 1
+        self.past, self.losses = np.zeros(2 * longest), np.zeros(longest + 1)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats | Doubles:
         """See `Predictor.learn_many`."""
-        first, found = self.seen == 0, self._learn(np.ascontiguousarray(labels))
+        found, first = np.empty(len(labels), dtype=np.float32), self.seen == 0
+        state = self.past, self.losses, self.seen, found
+        block = np.ascontiguousarray(labels)
+        self.period = learn_seasonal(block, self.given or 0, self.classes, *state)
         self.seen += len(labels)
         if not self.classes:
             return found
@@ -170,59 +170,17 @@ class _EarlierLabel(Predictor):
 
     def predict_waiting(self, examples: Floats, pending: int) -> Floats | Doubles:
         """See `Predictor.predict_waiting`."""
-        found = self._predict(pending + np.arange(len(examples))).astype(np.float32)
-        return one_hot(found, self.n_classes) if self.classes else found
-
-    @abstractmethod
-    def _learn(self, labels: Floats) -> Floats:
-        """Return the prediction of each label, 0 of the very first, and learn it."""
-
-    @abstractmethod
-    def _predict(self, ages: NDArray[np.intp]) -> Doubles:
-        """Return the predictions of examples so many places behind the next label."""
-
-
-class _LastLabel(_EarlierLabel):
-    def __init__(self, *, classes: bool) -> None:
-        super().__init__(classes=classes)
-        self.last = 0.0
-
-    def _learn(self, labels: Floats) -> Floats:
-        found = np.concatenate(([self.last], labels[:-1])).astype(np.float32)
-        self.last = float(labels[-1])
-        return found
-
-    def _predict(self, ages: NDArray[np.intp]) -> Doubles:
-        return np.full(len(ages), self.last)
-
-
-class _SeasonalLast(_EarlierLabel):
-    """Last label of the same season; see `season_steps` for its state."""
-
-    def __init__(self, period: int | None, *, classes: bool) -> None:
-        super().__init__(classes=classes)
-        longest = LONGEST if period is None else period
-        self.given, self.period = period, 1
-        self.past, self.losses = np.zeros(2 * longest), np.zeros(longest + 1)
-
-    def _learn(self, labels: Floats) -> Floats:
-        predictions = np.empty(len(labels), dtype=np.float32)
-        self.period = learn_seasonal(
-            labels, self.given or 0, self.classes, self.past, self.losses, self.seen, predictions
-        )
-        return predictions
-
-    def _predict(self, ages: NDArray[np.intp]) -> Doubles:
         period: int = self.given or period_after(self.losses, self.seen, self.period)
         if self.seen < period:
             period = 1
         # An example in the place of one `period` after the last that is known goes by that one.
-        latest = -self.seen % (len(self.losses) - 1)
-        return self.past[latest + period - 1 - ages % period]
+        ages, latest = pending + np.arange(len(examples)), -self.seen % (len(self.losses) - 1)
+        found = self.past[latest + period - 1 - ages % period].astype(np.float32)
+        return one_hot(found, self.n_classes) if self.classes else found
 
     def notes(self) -> dict[str, float]:
         """Return the period that the last prediction used."""
-        return {"period": float(self.period)}
+        return {} if self.given == 1 else {"period": float(self.period)}
 
 
 NAIVE_BASELINES: dict[str, type[ReferencePrediction]] = {

@@ -1,7 +1,6 @@
 """Reference predictors: one model without hyperparameters to tune, alone on a stream.
 
 Of two classes at most a predictor predicts numbers, of more the probability of each that came.
-What is linear can be saved, served and read by Vowpal Wabbit.
 """
 
 import copy
@@ -13,13 +12,9 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.array_types import Doubles, Floats
-from leaseboard.algorithms.base import Run, settings_of
-from leaseboard.algorithms.environments.stream import StreamAlgorithm, StreamEnvironment, one_model
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import WEIGHT
-from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.base import settings_of
+from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
+from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.transcendental import exp_all
 
@@ -44,10 +39,6 @@ class Predictor(Saved, ABC):
     def predict_waiting(self, examples: Floats, pending: int) -> Floats | Doubles:
         """See `leaseboard.algorithms.environments.arrival.StreamLearner`."""
 
-    def model(self, schema: Schema) -> Learner | None:
-        """Return a learner that needs no further labels; None if it cannot do without."""
-        return None
-
     def notes(self) -> dict[str, float]:
         """Return metrics of what it found, in addition to its score."""
         return {}
@@ -62,18 +53,10 @@ class Predictor(Saved, ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReferencePrediction(StreamAlgorithm):
+class ReferencePrediction(OneModel):
     """Algorithm that is one predictor: nothing is searched, leased or tested."""
 
     baseline: ClassVar[bool] = True
-    many_classes: ClassVar[bool] = True
-    predicts_pending: ClassVar[bool] = True
-
-    @property
-    def capacity(self) -> int:
-        """One model."""
-        return 1
-
     prediction: ClassVar[str]
     """What it predicts with, in a few words."""
 
@@ -90,17 +73,14 @@ class ReferencePrediction(StreamAlgorithm):
             for the memory that they take. Without it there are two at most.
         """
 
-    def run(self, env: StreamEnvironment, seed: int) -> Run:
-        """Predict the stream; nothing is drawn, so the seed changes nothing."""
-        if env.budget == 0:
-            return None
-        stream = env.stream
-        n_features, n_classes = stream.features.shape[1], len(stream.classes) or None
-        predictor = self.predictor(n_features, stream.task, n_classes)
-        parameters = {"prediction": self.prediction, **settings_of(self)}
-        yield from one_model(env, predictor, parameters)
-        env.note(predictor.notes())
-        return predictor.model(stream_schema(stream))
+    def model(self, env: StreamEnvironment) -> Predictor:
+        """See `OneModel.model`."""
+        n_classes = len(env.stream.classes) or None
+        return self.predictor(env.stream.features.shape[1], env.stream.task, n_classes)
+
+    def parameters(self) -> Parameters:
+        """See `OneModel.parameters`."""
+        return {"prediction": self.prediction, **settings_of(self)}
 
 
 def one_hot(numbers: Floats, n_classes: int) -> Doubles:
@@ -168,37 +148,3 @@ def _shares(margins: Doubles) -> Doubles:
     with np.errstate(over="ignore"):
         found = 1.0 / (1.0 + exp_all(-margins))
     return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
-
-
-MARGIN = 100.0
-"""No margin of a class is clipped below this."""
-
-
-def linear_model(
-    schema: Schema, constant: float, weights: Doubles, low: float, high: float
-) -> Learner | None:
-    """Return the learner of ``constant + weights · x``, clipped to the labels seen and 0.
-
-    None where two features share a cell of VW's table, which holds one weight.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_features,)
-
-    Examples
-    --------
-    >>> schema = Schema(("a",), ((0, 1),), ("0", "1"))
-    >>> model = linear_model(schema, 1.0, np.array([2.0, 3.0]), 0.0, 100.0)
-    >>> model.predict([10.0, 20.0]), model.predict([10.0, 99.0])
-    (81.0, 100.0)
-    """
-    models = KernelModels(schema, 1)
-    models.start(0, VWConfiguration())
-    (layout,) = models.layouts
-    assert layout is not None
-    if len(layout.indices) < len(layout.cells):
-        return None
-    values = np.append(weights, constant)  # the constant is the term without factors, -1
-    np.asarray(models.pool.tables)[0, layout.cells, WEIGHT] = values[layout.factors[:, 0]]
-    models.pool.labels[0, 0], models.pool.labels[0, 1] = low, high
-    return Learner(models)

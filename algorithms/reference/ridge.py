@@ -11,14 +11,10 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.predictor import (
-    MARGIN,
     OneAgainstTheRest,
     Predictor,
     ReferencePrediction,
-    linear_model,
 )
 from leaseboard.algorithms.reference.ridge_steps import learn_ridge, products, weights_of
 
@@ -60,7 +56,7 @@ class OnlineRidge(ReferencePrediction):
 
     Predictions are clipped to the labels seen, as Vowpal Wabbit clips. A row is standardised once,
     by the mean and deviation of its time, clipped at ±10, and is not taken up again when these
-    have moved on. The model that is left to be registered is linear: it clips no feature.
+    have moved on.
 
     For two classes each example is a step of iteratively reweighted least squares at the present
     weights: the posterior's Laplace approximation, followed by an extended Kalman filter. The
@@ -149,17 +145,6 @@ class _OnlineRidge(Predictor):
         examples = np.ascontiguousarray(examples)
         found: Doubles = products(examples, weights, self.moments, self.totals[COUNT])
         return (found if self.classes else np.clip(found, *self.totals[LOW:])).astype(np.float32)
-
-    def model(self, schema: Schema) -> Learner | None:
-        """See `Predictor.model`; it clips no feature."""
-        weights = weights_of(self.triangle, self.rotated)
-        mean, squares = self.moments
-        varied = squares > 0
-        slopes = np.zeros(len(mean))
-        deviations = np.sqrt(squares[varied] / self.totals[COUNT])
-        slopes[varied] = weights[1:][varied] / deviations
-        low, high = (-MARGIN, MARGIN) if self.classes else self.totals[[LOW, HIGH]]
-        return linear_model(schema, weights[0] - (slopes * mean).sum(), slopes, low, high)
 
 
 class _SelectedRidge(Predictor):

@@ -6,8 +6,16 @@ their sums of squared deviations.
 
 from libc.math cimport sqrt
 
+from leaseboard.algorithms.elementary cimport exp
+
 cpdef enum:
     CLIP = 10  # Deviations from the mean beyond which a feature counts no more.
+
+cdef enum:
+    TOGETHER = 8  # Rows that are solved together, where they are long.
+
+cdef extern from *:
+    double STEEPEST "15.0"  # bound of log odds, so that no logistic weight is 0
 
 ctypedef fused Number:
     float
@@ -40,10 +48,57 @@ cdef inline void add_moments(
         moments[d + j] += difference * (value - moments[j])
 
 
-cdef void solve(
+cdef inline void solve(
     const double *triangle, const double *rotated, double *weights, Py_ssize_t n
-) noexcept nogil
-cdef void rotate(
+) noexcept nogil:
+    """Write w with R w = c; 0 where a diagonal is 0.
+
+    Where rows are long, `TOGETHER` sums at a time do not wait for each other.
+    """
+    cdef Py_ssize_t begin, end = n
+    cdef double[TOGETHER] rests
+    while end > 0:
+        # What the weights that are known leave of the right sides of the rows before them.
+        begin = max(end - TOGETHER, 0)
+        for k in range(begin, end):
+            rests[k - begin] = rotated[k]
+        for j in range(end, n):
+            for k in range(end - begin):
+                rests[k] -= triangle[(begin + k) * n + j] * weights[j]
+        # Solve these rows from the last on, with the weights found among themselves.
+        for i in range(end - 1, begin - 1, -1):
+            row, rest = triangle + i * n, rests[i - begin]
+            for j in range(i + 1, end):
+                rest -= row[j] * weights[j]
+            weights[i] = rest / row[i] if row[i] != 0.0 else 0.0
+        end = begin
+
+
+cdef inline void rotate(
     double *triangle, double *rotated, double *row, Py_ssize_t n, double label
-) noexcept nogil
-cdef double reweigh(double *row, Py_ssize_t n, double margin, double label) noexcept nogil
+) noexcept nogil:
+    """Take the equation ``row · w = label`` into R and c by Givens rotations; `row` is spent."""
+    for i in range(n):
+        if row[i] == 0.0:
+            continue
+        # The rotation that takes row[i] into the diagonal, applied to the rest of both rows.
+        uppers = triangle + i * n
+        radius = sqrt(uppers[i] * uppers[i] + row[i] * row[i])
+        cosine, sine = uppers[i] / radius, row[i] / radius
+        for j in range(i, n):
+            upper, lower = uppers[j], row[j]
+            uppers[j] = cosine * upper + sine * lower
+            row[j] = cosine * lower - sine * upper
+        upper = rotated[i]
+        rotated[i] = cosine * upper + sine * label
+        label = cosine * label - sine * upper
+
+
+cdef inline double reweigh(double *row, Py_ssize_t n, double margin, double label) noexcept nogil:
+    """Scale `row` by the root of the logistic weight; return the working response so scaled."""
+    bounded = min(max(margin, -STEEPEST), STEEPEST)
+    probability = 1.0 / (1.0 + exp(-bounded))
+    scale = sqrt(probability * (1.0 - probability))
+    for j in range(n):
+        row[j] *= scale
+    return scale * margin + ((1.0 if label > 0.0 else 0.0) - probability) / scale

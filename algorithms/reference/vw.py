@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.array_types import Floats
-from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.stream import StreamAlgorithm, StreamEnvironment, one_model
+from leaseboard.algorithms.environments.arrival import StreamLearner
+from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
+from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class VowpalWabbit(StreamAlgorithm):
+class VowpalWabbit(OneModel):
     """Vowpal Wabbit's learner, one model without interactions; of many classes its ``--oaa``.
 
     Parameters
@@ -27,25 +28,17 @@ class VowpalWabbit(StreamAlgorithm):
         Further options of its command line, such as ``--l2 1e-6 --interactions ab``.
     """
 
-    many_classes: ClassVar[bool] = True
-    predicts_pending: ClassVar[bool] = True
-
     options: str = ""
 
-    @property
-    def capacity(self) -> int:
-        """One model."""
-        return 1
-
-    def run(self, env: StreamEnvironment, seed: int) -> Run:
-        """Predict the stream and learn it; the wheel draws nothing."""
-        if env.budget == 0:
-            return
+    def model(self, env: StreamEnvironment) -> StreamLearner:
+        """Return the wheel's workspace."""
         stream, options = env.stream, shlex.split(self.options)
-        options = [*OPTIONS[stream.task], *options]
-        wheel = Wheel(stream_schema(stream), options, len(stream.classes))
-        parameters = {**VWConfiguration().parameters(), "options": self.options}
-        yield from one_model(env, wheel, parameters)
+        schema = stream_schema(stream)
+        return Wheel(schema, [*OPTIONS[stream.task], *options], len(stream.classes))
+
+    def parameters(self) -> Parameters:
+        """See `OneModel.parameters`."""
+        return {**VWConfiguration().parameters(), "options": self.options}
 
 
 OPTIONS = {"regression": (), "classification": ("--loss_function", "logistic")}

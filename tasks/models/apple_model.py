@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.classifier import log_probabilities, margins_of_classes
+from leaseboard.algorithms.apple.estimator import log_probabilities, margins_of_classes
 from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.transcendental import exp_all

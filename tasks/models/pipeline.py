@@ -21,7 +21,7 @@ TRUSTED = frozenset(
         "lightgbm.sklearn.LGBMClassifier",
         "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
-        "leaseboard.algorithms.apple.classifier.PolynomialExpansionClassifier",
+        "leaseboard.algorithms.apple.estimator.PolynomialExpansionClassifier",
         "leaseboard.algorithms.apple.estimator.PolynomialExpansionRegressor",
         "leaseboard.algorithms.apple.learner.FullLearner",
         "leaseboard.algorithms.apple.learner.HashedLearner",

@@ -120,8 +120,10 @@ class Recipe:
         - apple: those of `PolynomialExpansionClassifier` or its regressor.
         """
         from leaseboard.algorithms.apple.apple import Apple  # these take a while to load
-        from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
-        from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
+        from leaseboard.algorithms.apple.estimator import (
+            PolynomialExpansionClassifier,
+            PolynomialExpansionRegressor,
+        )
         from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, classifiers
         from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
         from leaseboard.tasks.models.automl.search import SelectionSearch

@@ -87,28 +87,6 @@ def test_any_use_of_global_generators_is_caught(draw):
         check_global_randomness(Drawing(draw=draw))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Foreseeing(Algorithm):
-    """Algorithm that gives a class a probability on the example on which it first comes."""
-
-    environment = "stream"
-    many_classes = True
-
-    def run(self, env, seed):
-        if not env.stream.classes:
-            yield from predict_zero(env)
-            return
-        known = env.stream.labels[: env.budget]
-        probabilities = np.arange(3) == np.maximum.accumulate(known)[:, None]
-        yield from env.record(probabilities.astype(float))
-
-
-def test_a_class_that_is_known_before_it_comes_is_caught():
-    expected = r"its prediction of example \d+ moves"
-    with pytest.raises(RuleBrokenError, match=expected):
-        check_look_ahead(Foreseeing())
-
-
 def test_settings_that_can_be_changed_are_caught():
     with pytest.raises(RuleBrokenError, match="setting 'b' can be changed"):
         check_settings(Mutable())

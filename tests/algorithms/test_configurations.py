@@ -5,8 +5,6 @@ from leaseboard.algorithms.configurations import (
     Lease,
     Observation,
     configurations,
-    phrase,
-    table,
 )
 from leaseboard.algorithms.events import (
     BoundsUpdated,
@@ -168,31 +166,3 @@ def test_a_score_is_by_the_jobs_metric_over_all_leases():
     assert (record.score, record.units) == (4.0, 20)
     assert (record.metric, record.loss) == ("progressive_mse", "clipped_absolute_error")
     assert [seen.value for seen in record.observations] == [0.5, 0.7]
-
-
-def test_the_table_is_complete_and_plain(race):
-    made = table(configurations(race))
-    rows = [dict(zip(made["columns"], row, strict=True)) for row in made["data"]]
-
-    assert [row["outcome"] for row in rows] == [
-        "champion", "paused", "eliminated", "failed", "live", "pending"
-    ]  # fmt: skip
-    assert rows[3]["reason"] == "diverged"
-    assert rows[5]["score"] is None
-
-
-@pytest.mark.parametrize(
-    ("parameters", "reported"),
-    [
-        ({}, ""),
-        ({"interactions": []}, "none"),
-        ({"interactions": ["ab", "cd"]}, "ab cd"),
-        ({"interactions": [], "learning_rate": 0.5}, "learning_rate=0.5"),
-        ({"interactions": ["a × b"], "rate": 2.0}, "a × b, rate=2"),
-        ({"interactions": ["a × b", "all pairs"], "rate": 2.0}, "a × b, all pairs; rate=2"),
-        ({"mid": {"share": "the rest"}, "a\nb": {"interactions": ["u × v"], "rate": 0.5}},
-         "mid=(the rest); a b=(u × v, rate=0.5)"),
-    ],
-)  # fmt: skip
-def test_what_a_configuration_chose_is_one_line(parameters, reported):
-    assert phrase(parameters) == reported

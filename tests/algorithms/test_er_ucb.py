@@ -2,10 +2,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
-from leaseboard.algorithms.policies.policy import Problem
 from tests.simulation import SEVEN_GAUSSIANS, simulate
-
-RNG = np.random.default_rng(0)
 
 
 def test_exploitation_term_of_equation_14():
@@ -51,16 +48,3 @@ def test_beta_without_hindsight_finds_the_extreme_arm(one_sided, least):
     assert study.exploitation[:, 0].mean() > least
     assert (study.exploitation.argmax(axis=1) == 0).mean() > 0.98
     assert study.best.mean() > 1.045
-
-
-def test_a_failed_trial_is_a_feedback_of_0():
-    """By hand: β = .5, θ = .01; arm 0 fails once and then gives .9, arm 1 always gives .8."""
-    policy = ErUcb(beta=0.5, gamma=1.0).policy(Problem(2, 10), RNG)
-    for arm, reward, failure in ((0, 0.0, "boom"), (1, 0.8, ""), (0, 0.9, "")):
-        policy.update(arm, reward, failure=failure)
-
-    assert policy.mu_y == pytest.approx([-0.05, 0.3])  # (-.5 + .4) / 2
-    assert policy.mu_z == pytest.approx([0.205, 0.09])  # (.25 + .16) / 2
-    e = np.sqrt(2 * np.log(4) / np.array([2, 1]))
-    omega = np.array([-0.05 + np.sqrt(20.5), 0.3 + 3])
-    assert policy.index() == pytest.approx(omega + e + 10 * np.sqrt(e))

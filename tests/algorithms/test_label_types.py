@@ -41,13 +41,3 @@ def test_labels_equal_to_the_classes_are_those_classes(classes):
         assert model.predict_proba(X).tolist() == same.predict_proba(X).tolist(), name
         assert np.mean(model.predict(X) == UP) > 0.8
         assert model.classes_.dtype == np.asarray(CLASSES[classes]).dtype
-
-
-@pytest.mark.parametrize(
-    ("labels", "classes"),
-    [(np.where(UP, "1", "0"), [0, 1]), (UP.astype(int), ["0", "1"]),
-     (np.where(UP, "True", "False"), [False, True]), (UP + 1, [0, 1])],
-)  # fmt: skip
-def test_labels_that_are_written_like_a_class_are_refused(labels, classes):
-    with pytest.raises(ValueError, match=r"y holds .*, which is not among the classes"):
-        StreamClassifier("vanilla").partial_fit(X, labels, classes=classes)

@@ -1,11 +1,8 @@
-import math
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms import log_format
 from leaseboard.algorithms.events import (
-    BoundsUpdated,
     ConfigurationAdmitted,
     FeaturesExpanded,
     Finished,
@@ -28,18 +25,6 @@ def test_any_parameters_survive_the_round_trip(parameters):
     event = ConfigurationAdmitted(at=3, configuration=0, parameters=parameters)
 
     assert log_format.from_json(log_format.to_json(event)) == event
-
-
-def test_not_a_number_and_infinities_survive():
-    line = log_format.to_json(
-        BoundsUpdated(
-            at=1, configuration=0, value=math.nan, lower=-math.inf, upper=math.inf, units=1
-        )
-    )
-    back = log_format.from_json(line)
-
-    assert math.isnan(back.value)
-    assert (back.lower, back.upper) == (-math.inf, math.inf)
 
 
 def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):

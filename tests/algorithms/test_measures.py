@@ -15,7 +15,6 @@ from leaseboard.algorithms.measures import (
     DIRECTIONS,
     loss_of,
     of_classes,
-    of_margins,
     of_numbers,
     skill_over,
 )
@@ -48,21 +47,6 @@ def test_classes_as_scikit_learn_measures_them(pairs):
     if before < 1:
         right = metrics.accuracy_score(labels[1:], predictions[1:])
         assert found["kappa_temporal"] == pytest.approx((right - before) / (1 - before))
-
-
-def test_what_is_not_defined_is_left_out():
-    assert of_numbers([1.0, 2.0], [3.0, 3.0]).keys() == {"rmse", "mae"}
-    assert of_numbers([1e200, 0.0], [0.0, 1.0]).keys() == {"mae"}
-    assert of_classes(*np.zeros((2, 3), int), np.ones(3)).keys() == {"error", "log_loss"}
-    assert of_classes(*np.zeros((2, 1), int), np.ones(1)).keys() == {"error", "log_loss"}
-
-
-def test_margins_are_log_odds():
-    found = of_margins(np.float32([0, 2, -400, 400]), np.float32([-1, 1, -1, -1]))
-
-    assert found["error"] == 0.25
-    expected = [math.log(2), math.log1p(math.exp(-2)), 0, -math.log(1e-15)]
-    assert found["log_loss"] == pytest.approx(np.mean(expected))
 
 
 def test_skill_is_the_share_of_the_best_baselines_loss_that_is_avoided():

@@ -94,32 +94,3 @@ def test_a_command_that_needs_more_says_so_in_a_line(module, part, lines, withou
             f"leaseboard: {command} needs {module!r}, which is not installed:"
             f" pip install '.[{part}]' in a checkout\n"
         )
-
-
-def test_algorithms_are_listed_with_the_base_alone():
-    missing = sorted(set().union(*PARTS.values()))
-    code = (
-        f"import sys; sys.modules.update(dict.fromkeys({missing}));"
-        " from leaseboard.flows import cli; cli.main(['list', 'algorithms'])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
-                          check=False)  # fmt: skip
-
-    assert done.returncode == cli.PASSED, done.stderr
-    assert "online-automl" in done.stdout
-
-
-def test_so_does_one_that_finds_out_on_its_way():
-    reported = (
-        "import sys; sys.modules['pandas'] = None; from leaseboard.flows import cli;"
-        " cli.main(['run', 'quick', '--dry-run'])"
-    )
-    done = subprocess.run([sys.executable, "-c", reported], capture_output=True,
-                          text=True, cwd=ROOT,
-                          check=False)  # fmt: skip
-
-    assert done.returncode == cli.USAGE
-    assert done.stderr == (
-        "leaseboard: 'pandas' is not installed, and this needs it:"
-        " pip install '.[tables]' in a checkout\n"
-    )

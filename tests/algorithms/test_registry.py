@@ -46,18 +46,3 @@ def test_an_algorithm_of_the_users_own(tmp_path):
     built = registry.build(f"{tmp_path / 'mine.py'}:Mine", {"depth": "7"})
 
     assert settings_of(built) == {"depth": 7}
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "words"),
-    [
-        ("Mine", {"deph": 1}, "unknown setting of .* 'deph': did you mean 'depth'"),
-        ("Mine", {"depth": "deep"}, "setting depth='deep' must be a whole number"),
-        ("Yours", {}, "has no algorithm 'Yours': .*there are Mine"),
-    ],
-)
-def test_what_is_wrong_with_the_users_own_is_named(tmp_path, name, settings, words):
-    (tmp_path / "mine.py").write_text(CUSTOM)
-
-    with pytest.raises(UsageError, match=words):
-        registry.build(f"{tmp_path / 'mine.py'}:{name}", settings)

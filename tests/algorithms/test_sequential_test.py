@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.bet_steps import LOG_WEIGHTS, N_BETS, SHARE, log_entry
-from leaseboard.algorithms.sequential_test import REACH, WAITED, SequentialTest
+from leaseboard.algorithms.sequential_test import SequentialTest
 
 WEIGHTS = np.exp(LOG_WEIGHTS)
 HALVES = 2.0 ** -np.arange(N_BETS)
@@ -31,16 +32,6 @@ def test_the_first_row_by_hand():
     assert test.e_value("champion") == pytest.approx((WEIGHTS * (1 - SHARE * HALVES / 2)).sum())
     assert WEIGHTS.sum() == pytest.approx(1)
     assert (test.mean, test.counted, test.clipped) == (1.0, 1, 0)
-
-
-def test_the_clip_doubles_after_a_row_that_it_clipped_and_bets_never_grow():
-    begun = compared([1.0] * WAITED)
-    after = begun.update(20.0, 0.0).update(0.0, 1.0)
-
-    assert (begun.clip, after.clip, after.clipped) == (REACH, 2 * REACH, 1)
-    gained = 1 + SHARE * HALVES  # as 8, not as 20
-    lost = 1 - SHARE * np.minimum(2 * HALVES, 1) / (2 * REACH)
-    assert np.exp(after.challenger) == pytest.approx(gained * lost)
 
 
 @pytest.mark.parametrize("sign", [1, -1], ids=["challenger", "champion"])
@@ -64,8 +55,8 @@ def test_one_by_one_all_at_once_and_resumed_are_the_same(losses, cut, restarts):
     for row in losses:
         one = one.update(*row)
     many, path = fresh.trace(*losses.T)
-    stored = json.dumps(fresh.update_many(*losses[:cut].T).to_dict(), allow_nan=False)
-    resumed = SequentialTest.from_dict(json.loads(stored)).update_many(*losses[cut:].T)
+    stored = json.dumps(asdict(fresh.update_many(*losses[:cut].T)), allow_nan=False)
+    resumed = SequentialTest(**json.loads(stored)).update_many(*losses[cut:].T)
 
     assert one == many == resumed
     if many.counted:
@@ -103,16 +94,6 @@ def test_over_all_paths_of_a_fair_game_e_is_one_and_rarely_ever_large(drawn):
         assert np.mean([each.e_value(side) for each in ends]) == pytest.approx(1, abs=1e-12)
         for alpha in (0.8, 0.5, 0.3):
             assert np.mean([each.p_value(side) <= alpha for each in ends]) <= alpha
-
-
-def test_over_all_signs_a_clip_that_is_learned_keeps_e_at_one():
-    sizes = [1.0] * WAITED + [3.0, 20.0, 1.0, 50.0, 40.0, 7.0, 90.0, 2.0]
-    n = len(sizes) - WAITED
-    signs = (np.array([*[1] * WAITED, *path]) for path in product((-1, 1), repeat=n))
-    ends = [compared(sizes * sign) for sign in signs]
-
-    assert np.mean([each.e_value("challenger") for each in ends]) == pytest.approx(1, abs=1e-12)
-    assert {each.clipped for each in ends} == {5}
 
 
 def test_capital_that_comes_later_is_half_of_all_and_none_is_made_of_a_fair_game():
@@ -189,19 +170,3 @@ def test_an_opponent_that_saves_favours_and_spends_them_late_is_not_promoted():
         won += test.p_value("challenger") <= 0.2
 
     assert won <= 20
-
-
-def test_an_average_gain_that_drifts_stays_in_the_interval():
-    missed, drift = 0, 0.5 * np.sin(np.arange(300) / 30)
-    for seed in range(100):
-        noise = np.random.default_rng(seed).standard_normal(300)
-        test = compared(1.0 * np.arange(1, WAITED + 1))
-        for row in range(20, 301, 20):
-            new = (drift + noise)[row - 20 : row]
-            test = test.update_many(new, np.zeros(20))
-            lower, upper = test.interval(0.1)
-            if not lower <= drift[:row].mean() <= upper:
-                missed += 1
-                break
-
-    assert missed <= 10

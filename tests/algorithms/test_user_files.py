@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from leaseboard.algorithms.errors import UserFileError
-from leaseboard.algorithms.user_files import import_file, place
+from leaseboard.algorithms.user_files import import_file
 
 
 def test_a_file_is_executed_once_until_it_changes(tmp_path):
@@ -29,13 +29,3 @@ def test_a_file_that_fails_is_not_half_imported(tmp_path):
             import_file(path, "thing")
 
     assert set(sys.modules) == before
-
-
-def test_an_error_is_placed_at_the_last_line_of_a_users_file(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text("import json\n\nclass Mine:\n    def load(self):\n        json.loads('{')\n")
-    mine = import_file(path, "thing").Mine
-    with pytest.raises(ValueError, match="Expecting") as raised:
-        mine().load()
-
-    assert place(raised.value) == " (mine.py, line 5)"

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from leaseboard.algorithms.online.schema import generated
 from leaseboard.algorithms.reference.vw import Wheel, text_line
 
 
@@ -24,7 +25,8 @@ def command_options(schema, configuration):
     distinguish them, ``--experimental_full_name_interactions`` is used.
     """
     tokens = ["--learning_rate", repr(configuration.learning_rate)]
-    for interaction in schema.ordered(configuration.interactions):
+    units = sorted(generated(each, schema.full_names) for each in configuration.interactions)
+    for _, interaction in units:
         if schema.full_names:
             tokens += ["--experimental_full_name_interactions", "|".join(interaction)]
         else:

@@ -11,7 +11,7 @@ EXPORTED = [getattr(leaseboard, name) for name in leaseboard.__all__]
 CLASSES = [each for each in EXPORTED if inspect.isclass(each)]
 FUNCTIONS = [each for each in EXPORTED if inspect.isfunction(each)]
 ESTIMATORS = [each for each in CLASSES if hasattr(each, "predict") or hasattr(each, "predict_one")]
-INTERNAL = {"dump", "state", "restored", "check", "get_feature_names_out"}
+INTERNAL = {"dump", "state", "restored", "check"}
 """Methods that other parts of the package call."""
 STATE = {"rows", "waited", "first_clip", "clip", "counted", "clipped", "mean", "challenger",
          "champion", "peak_challenger", "peak_champion"}  # fmt: skip

@@ -198,10 +198,6 @@ class SafeRace(Race):
         """Return whether a round has ended."""
         return self.at % self.round_length == 0
 
-    def model(self) -> Race:
-        """See `Race.model`; the race itself, as its models see what it computes."""
-        return self
-
     def decide(self) -> Iterator[Event]:
         """Test Better, else Worse and the leases; then fill free slots."""
         if not self.is_due():

@@ -11,7 +11,7 @@ from pydantic import Field
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, Unit
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.policies.joint import JointSpace
+from leaseboard.algorithms.policies.policy import JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.outcomes import TableTrials
 from leaseboard.tasks.evaluate.trials import plans, spaces

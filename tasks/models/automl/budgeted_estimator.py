@@ -31,8 +31,7 @@ from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsEnvironm
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.algorithms.log_format import from_json, to_json
-from leaseboard.algorithms.policies.joint import JointSpace
-from leaseboard.algorithms.policies.policy import RETIRE_AFTER
+from leaseboard.algorithms.policies.policy import RETIRE_AFTER, JointSpace
 from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
 from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task

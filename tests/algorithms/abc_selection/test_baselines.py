@@ -46,20 +46,6 @@ def learners(seed=0):
     return SimulatedLearners(ACCURACIES, 20_000, 5_000, seed)
 
 
-def test_full_run_trains_everyone_in_full_and_keeps_the_best():
-    events, env = run("full-run", learners())
-    assert [probe.rows for probe in of(events, ProbeFinished)] == [20_000] * 5
-    assert env.champion == 1
-    assert events[-1].at == 100_000
-
-
-def test_successive_halving_follows_the_sizes_of_abc():
-    events, env = run("successive-halving", learners())
-    assert [probe.rows for probe in of(events, ProbeFinished)] == [100] * 5 + [200] * 2
-    assert env.champion in (1, 3)
-    assert len(of(events, Eliminated)) == 4
-
-
 def test_hyperband_halves_fewer_configurations_from_larger_samples():
     """With R = 2,700 and a first sample of 100, s_max = 3: 27, 12, 6 and 4 of up to 12."""
     environment = SimulatedLearners([0.5 + index / 40 for index in range(12)], 2700, 900, 0)
@@ -106,9 +92,3 @@ def test_everyone_survives_configurations_that_crash(name):
     environment = Failing(ACCURACIES, 2000, 500, 0, failing={0, 4}, rows=150)
     events, env = run(name, environment, seed=2)
     assert events[-1].score == environment.real_accuracy(env.champion)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_everyone_stops_at_a_budget_in_seconds(name):
-    events, _ = run(name, learners(), unit="seconds", budget=21.0)
-    assert events[-1].at <= 21.0

@@ -24,12 +24,6 @@ def test_the_exact_upper_bound_grows_with_the_training_count(s, t, alpha):
     assert values == sorted(values)
 
 
-@pytest.mark.parametrize("kind", bounds.KINDS)
-def test_full_size_is_measured_not_estimated(kind):
-    estimator = bounds.Estimator(kind=kind, n=3, m=4, train_rows=4000, t=50, delta=0.1)
-    assert estimator(Probe(rows=200, test_rows=50, test_correct=40)) == (0.8, 0.8)
-
-
 def test_a_single_exact_bound_is_valid_and_nearly_used_up():
     """One event alone fails almost as often as it may, so there is little left to gain."""
     s, t, alpha, repeats = 300, 200, 0.1, 4000
@@ -96,8 +90,6 @@ def test_without_its_event_of_the_split_the_luckiest_would_be_missed_too_often()
 
 
 N, T, S, TESTED_ON = 60_000, 15_000, 4000, 8000
-EVENT = {"sample": 0.7 * 0.1 / (5 - 2), "split": 0.1 * 0.1 / 3, "lower": 0.2 * 0.1 / (3 * 5)}
-"""Shares of delta of one event: n = 3, m = 5, two of them idle, and delta = 0.1."""
 
 
 def few(kind):
@@ -109,12 +101,6 @@ def interval(kind, rows=S, train_correct=3200, test_correct=6400):
         Probe(rows=rows, test_rows=TESTED_ON, train_correct=train_correct,
               test_correct=test_correct)
     )  # fmt: skip
-
-
-def test_the_lower_bound_is_the_first_truth_whose_event_is_not_too_unlikely():
-    least, share = round(interval("best")[0] * T), EVENT["lower"]
-    assert hypergeom.sf(6400 - 1, T, least, TESTED_ON) > share
-    assert hypergeom.sf(6400 - 1, T, least - 1, TESTED_ON) <= share
 
 
 def test_the_exact_upper_bound_is_the_last_truth_whose_event_is_not_too_unlikely():

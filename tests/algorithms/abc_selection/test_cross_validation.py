@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from leaseboard.algorithms.abc_selection.cross_validation import (
-    CrossValidation,
     EarlyStoppedCV,
     log_capital,
-    most,
 )
 from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
 from leaseboard.algorithms.events import Eliminated, of
@@ -40,17 +36,6 @@ def test_the_bet_is_fair_where_the_claim_holds_with_equality(e):
         assert capital == pytest.approx(1)
 
 
-def test_the_upper_bound_is_where_the_capital_reaches_its_level():
-    pair = (9, 360, 31)
-    upper = most(pair, 20.0)
-    assert log_capital(pair, upper) == pytest.approx(math.log(20), abs=1e-3)
-    assert log_capital(pair, upper) >= math.log(20)
-    capitals = [log_capital(pair, e) for e in np.linspace(-0.9, 0.9, 30)]
-    assert all(one < other for one, other in pairwise(capitals))
-    assert most((10, 0, 0), 20.0) > 0.9
-    assert most((0, 1, 0), 1e9) == 1.0
-
-
 def test_the_best_is_dropped_no_more_often_than_delta():
     """Six that are alike but for the first, which is better by just epsilon: the hardest case."""
     runs, delta = 150, 0.2
@@ -60,17 +45,6 @@ def test_the_best_is_dropped_no_more_often_than_delta():
         _, events = played(algorithm, SimulatedFolds([0.75] + [0.7] * 5, 400, 6, seed))
         wrong += 0 in dropped(events)
     assert wrong <= runs * delta
-
-
-def test_it_spares_fits_and_chooses_as_without():
-    accuracies = [0.6, 0.8, 0.9, 0.89, 0.7]
-    env, events = played(EarlyStoppedCV(), SimulatedFolds(accuracies, 1000, 5, seed=1))
-    full, _ = played(CrossValidation(), SimulatedFolds(accuracies, 1000, 5, seed=1))
-    assert env.champion == full.champion
-    assert full.at == 25
-    assert env.at < 16
-    assert {0, 1, 4} <= dropped(events)
-    assert full.score().value == env.score().value
 
 
 class Verdicts(Folds):

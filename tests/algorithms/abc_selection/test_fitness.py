@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -19,16 +17,12 @@ from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import (
-    BoundsUpdated,
     Eliminated,
-    ExploitivenessViolated,
     MonotonicityViolated,
     ProbeFinished,
     of,
 )
 from tests.selections import SimulatedLearners
-
-tight = partial(ABC, bounds="best")
 
 
 def probe(rows, train, half, test):
@@ -118,66 +112,6 @@ def test_none_is_dropped_after_fewer_than_three_samples():
         assert len(sizes) >= 3 or 64_000 in sizes
 
 
-class Fading(Growing):
-    """The last configuration is better on samples than in full, by `shape` of the doublings left.
-
-    On its samples it is as much better, so that it fits them.
-    """
-
-    shape = staticmethod(lambda _: 0.1)
-
-    def behind(self, rows):
-        return -self.shape(super().behind(rows) * 40)
-
-
-SHAPES = {
-    "only in full": lambda _: 0.1,
-    "in every doubling": lambda doublings: 0.02 * doublings,
-    "early": lambda doublings: 0.04 * max(0, doublings - 4),
-    "late": lambda doublings: 0.05 * min(2, doublings),
-    "after a rise": lambda doublings: 0.1 - 0.015 * max(0, doublings - 4),
-}
-
-
-def faded(shape, algorithm, accuracies=(0.85, 0.84, 0.8), seed=0):
-    """Return a selection whose last configuration gets worse with rows."""
-    learners = Fading(accuracies, 64_000, 16_000, seed=seed)
-    learners.shape = SHAPES[shape]
-    env = SamplesEnvironment(learners, initial_rows=1000)
-    return list(play("abc", algorithm, env, seed=0)), env
-
-
-def test_one_that_gets_worse_with_rows_does_not_win():
-    for shape, seed in itertools.product(SHAPES, range(3)):
-        events, env = faded(shape, tight(delta=0.05), seed=seed)
-        assert env.champion != 2, (shape, seed)
-        assert events[-1].score > 0.83, (shape, seed)
-
-
-def test_a_bound_that_full_training_refutes_is_reported_and_drops_no_one():
-    events, env = faded("only in full", tight(delta=0.05))
-    (broken,) = of(events, ExploitivenessViolated)
-    assert (broken.configuration, broken.rows) == (2, 64_000)
-    before = [e for e in of(events, BoundsUpdated) if e.configuration == 2 and e.units < 64_000]
-    assert broken.fall == pytest.approx(before[-1].lower - 0.8, abs=0.01)
-    refuted = next(n for n, e in enumerate(events) if e is broken)
-    assert not of(events[:refuted], Eliminated)
-    assert {event.configuration for event in of(events, Eliminated)} == {0, 1, 2} - {env.champion}
-
-
-def test_the_training_that_confirms_a_choice_is_not_charged_and_one_that_refutes_it_is():
-    def full(events):
-        return [e.configuration for e in of(events, ProbeFinished) if e.rows == 64_000]
-
-    fit = SamplesEnvironment(SimulatedLearners((0.6, 0.7, 0.9), 64_000, 16_000, seed=0))
-    confirmed = list(play("abc", tight(delta=0.05), fit, seed=0))
-    assert full(confirmed) == []
-    assert len(of(confirmed, Eliminated)) == 2
-    events, env = faded("only in full", tight(delta=0.05), accuracies=(0.85, 0.7, 0.8))
-    assert 2 in full(events)
-    assert env.cost.cpu_seconds > 64
-
-
 def counts(rows, right, half=None, test_rows=1000):
     """Return a probe of so many right test rows, `half` of them in the first half."""
     return Probe(rows=rows, test_rows=test_rows, train_correct=rows, half_correct=rows // 2,
@@ -196,19 +130,3 @@ def test_the_lower_bound_holds_if_later_falls_are_not_larger(shape):
     larger = max(shape[:2]) + 0.001
     outside = accuracy[2] - larger * (len(shape) - 2)
     assert outside < bound
-
-
-class Late(Fading):
-    """The last configuration is as the constant on every sample, and the best in full."""
-
-    def measure(self, configuration, rows, test_rows):
-        return replace(super().measure(configuration, rows, test_rows), common=round(0.6 * rows))
-
-
-def test_one_that_has_not_begun_to_learn_is_not_dropped():
-    """Its samples say as little as those of leaves of more rows than the smaller class has."""
-    learners = Late((0.85, 0.84, 0.9), 64_000, 16_000, seed=0)
-    learners.shape = lambda _: -0.3
-    env = SamplesEnvironment(learners, initial_rows=1000)
-    list(play("abc", tight(delta=0.05), env, seed=0))
-    assert env.champion == 2

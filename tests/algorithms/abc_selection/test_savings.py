@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from leaseboard.algorithms.abc_selection.savings import (
     SHARE,
-    Allowance,
     samples_needed,
     worthwhile,
 )
@@ -24,58 +22,11 @@ from tests.selections import SimulatedLearners
 tight = partial(ABC, bounds="best")
 
 
-def probed(index, seconds, rows=1000, **others):
-    """Return a configuration after one probe of so many seconds of fitting and none of testing."""
-    probe = Probe(rows=rows, test_rows=rows, fit_cpu=seconds, train_cpu=0.5)
-    return Prospect(index=index, curve=[probe], **others)
-
-
 def test_small_data_are_trained_in_full_at_once():
     assert worthwhile([500, 1000, 2000, 3000], 3000) == [3000]
     env = SamplesEnvironment(SimulatedLearners((0.7, 0.9), 3000, 800, seed=0))
     events = list(play("abc", tight(), env, seed=0))
     assert {probe.rows for probe in of(events, ProbeFinished)} == {3000}
-
-
-class SomeNetworks(SimulatedLearners):
-    """The last four take half a second on however many rows, or two milliseconds a row."""
-
-    def __init__(self, *, flat, seed):
-        super().__init__([0.7, 0.72, 0.74, 0.9, 0.71, 0.73, 0.75, 0.6], 200_000, 50_000, seed)
-        self.flat = flat
-        for index, parameters in enumerate(self.configurations):
-            parameters["learner"] = "network" if index > 3 else "trees"
-
-    def measure(self, configuration, rows, test_rows):
-        probe = super().measure(configuration, rows, test_rows)
-        network = 0.5 if self.flat else 2e-3 * rows
-        return replace(probe, fit_cpu=network if configuration > 3 else 2e-5 * rows)
-
-
-@pytest.mark.parametrize("flat", [True, False])
-def test_of_learners_whose_time_does_not_grow_few_take_samples(flat):
-    learners = SomeNetworks(flat=flat, seed=0)
-    env = SamplesEnvironment(learners)
-    events = list(play("abc", tight(epsilon=0.05, delta=0.05), env, seed=0))
-
-    rows = {
-        index: [probe.rows for probe in of(events, ProbeFinished) if probe.configuration == index]
-        for index in range(8)
-    }
-    assert env.champion == 3
-    if flat:
-        assert [rows[6], rows[7]] == [[200_000]] * 2
-    else:
-        assert max(rows[6] + rows[7]) < 20_000
-
-
-def test_who_is_trained_in_full_is_where_a_second_buys_most_of_what_may_surpass_the_leader():
-    leader = probed(0, 1.0, lower=0.7, upper=0.8)
-    dear, likely = probed(1, 5.0, upper=0.95), probed(2, 2.0, upper=0.95)
-    done = probed(3, 9.0, rows=100_000, upper=0.99)
-    omega = [leader, dear, likely, done]
-    assert Allowance(omega, 100_000, 25_000).most_useful(omega) is likely
-    assert Allowance(omega, 100_000, 25_000).most_useful([leader, dear, done]) is leader
 
 
 @pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])

@@ -40,11 +40,3 @@ def test_gradient_ci_probes_the_runner_up_when_lowering_all_others_is_cheaper():
     second = probed(1, upper=0.8, seconds=3.0, before=(0.0, 0.9, 1.0))  # 20
     third = probed(2, upper=0.7, seconds=2.0, before=(0.0, 0.8, 1.0))  # 10; 40 > 20 + 10
     assert schedulers.gradient_ci([third, second, best])[0] is second
-
-
-def test_a_configuration_without_a_probe_comes_first():
-    clipped = probed(0, upper=1.0)
-    fresh = Prospect(index=1)
-    assert schedulers.gradient_ci([clipped, fresh])[0] is fresh
-    assert schedulers.by_upper_bound([clipped, fresh])[0] is fresh
-    assert schedulers.by_probes([clipped, fresh])[0] is fresh

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
-from leaseboard.algorithms.apple.rows import with_bigrams
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 
@@ -16,18 +15,6 @@ def part(labels, *texts):
     found = [" ".join(row).split() for row in texts]
     counts = np.float32([[row.count(word) for word in WORDS] for row in found])
     return Part(counts, np.float32(labels), texts)
-
-
-def test_pairs_of_the_training_texts_are_counted_by_column_and_named():
-    train = part([1, 1, 1], ("not good not good", "at"), ("bad", "not good"), ("", ""))
-    test = part([1, 1], ("good not bad at", ""), ("not odd good not good", "not good not"))
-
-    made = with_bigrams(Holdout(train, test, WORDS))
-
-    assert made.names == (*WORDS, "good_not", "not_good", "not_good")
-    assert made.train.rows.toarray()[:, 5:].tolist() == [[1, 2, 0], [0, 0, 1], [0, 0, 0]]
-    assert made.test.rows.toarray()[:, 5:].tolist() == [[1, 0, 0], [1, 1, 1]]
-    assert made.train.rows.toarray()[:, :5].tolist() == train.rows.tolist()
 
 
 def test_bigrams_see_the_order_of_words_and_apple_grows_from_them():

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.apple.apple import epoch_ends, expansion_size
-from leaseboard.algorithms.apple.kernel import invariant_step, mix, variable_keys
-from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner, monomial_key
+from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner
 from leaseboard.algorithms.apple.rows import Examples
 
 KERNELS = [PlanLearner, HashedLearner]
@@ -34,12 +33,6 @@ def test_sizes_count_the_constant(s, parents):
     assert [expansion_size(s, alpha) for alpha in (0.125, 0.25, 0.5, 0.75, 1)] == parents
 
 
-def test_the_invariant_step_never_passes_the_label():
-    assert invariant_step(0.0, 1.0, 0.5, 2.0) == pytest.approx((1 - math.exp(-2)) / 2)
-    assert invariant_step(0.0, 1.0, 0.5, 1e-9) == 1.0
-    assert invariant_step(0.0, 3.0, 1e6, 4.0) * 4.0 == pytest.approx(3.0)
-
-
 def test_the_first_step_by_hand():
     """One feature x = 2 and the constant, y = 1, rate 0.5: N = 2, 1; G = 4 x^2; z = 1 for both.
 
@@ -51,13 +44,3 @@ def test_the_first_step_by_hand():
         learner.learn(Examples(np.float32([[2]]), np.float32([[1]]), np.float32([1])))
         assert learner.predict(np.float32([[2]]))[0] == pytest.approx(step)
         assert dict(learner.weights())[(0,)] == pytest.approx(step / 2 / 2)
-
-
-def test_keys_of_many_monomials_differ_and_spread():
-    keys = variable_keys(200)
-    pairs = [monomial_key((i, j), keys) for i in range(200) for j in range(i, 200)]
-
-    assert len(set(pairs)) == len(pairs)
-    buckets = np.bincount([mix(key) >> 58 for key in pairs], minlength=64)
-    assert buckets.min() > 0.8 * buckets.mean()
-    assert buckets.max() < 1.2 * buckets.mean()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 
 import numpy as np
 import pytest
@@ -11,16 +10,12 @@ import pytest
 from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner
 from leaseboard.algorithms.apple.parallel import (
     STEPS,
-    ParallelApple,
     beyond,
     losses_beyond,
     united,
 )
 from leaseboard.algorithms.apple.rows import Examples, column_scales
 from leaseboard.algorithms.environments.arrays import losses
-from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
-from leaseboard.algorithms.events import ParentsMerged
-from tests.algorithms.played import audited
 
 
 def examples(x, y):
@@ -30,33 +25,8 @@ def examples(x, y):
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
 
 
-def noisy(seed, passes=5, n=6000):
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, 8)).astype(np.float32)
-    y = x[:, 0] * x[:, 1] + x[:, 2] * x[:, 3] - x[:, 4] ** 2 + 0.5 * rng.normal(size=n)
-    y = y.astype(np.float32)
-    k = n * 2 // 3
-    names = tuple(f"x{i + 1}" for i in range(8))
-    return HoldoutEnvironment(Holdout(Part(x[:k], y[:k]), Part(x[k:], y[k:]), names), seed, passes)
-
-
 def loss(learner, rows, labels):
     return losses(learner.predict(rows), labels).sum()
-
-
-events_of = functools.partial(audited, "apple-parallel")
-
-
-def test_the_union_of_parents_is_an_event():
-    events = events_of(ParallelApple(partitions=4, alpha=0.5, learning_rate=0.5), noisy(0))
-
-    (merged,) = (event for event in events if isinstance(event, ParentsMerged))
-    assert merged.at == 4000
-    assert len(merged.found) == 4
-    assert max(merged.found) <= len(merged.parents) == len(set(merged.parents))
-    assert len(merged.parents) <= sum(merged.found)
-    assert events[-1].metrics["parents"] == len(merged.parents)
-    assert events[-1].at == 20_000
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -75,22 +45,6 @@ def test_averages_by_hand(kernel):
     assert g / inverse**2 == pytest.approx(10 / 4)
     assert merged.records["w"][1] == pytest.approx(8.0)
     assert merged.totals[2] == -2.0
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
-    left, right, empty = (KERNELS[kernel](np.ones(3), 0.5, 12) for _ in range(3))
-    x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
-    for node, parents in ((left, [(0,), (0, 1)]), (right, [(2,)])):
-        node.expand_by(parents)
-        node.learn(examples(x, x[:, 0]))
-
-    merged = united([left, right], empty)
-
-    found = {merged.monomial(slot) for slot in merged.slots()}
-    assert found == {(0,), (1,), (2,), (0, 0), (0, 1), (0, 2), (0, 0, 1), (0, 1, 1), (0, 1, 2),
-                     (1, 2), (2, 2)}  # fmt: skip
-    assert merged.parents() == [(0,), (2,), (0, 1)]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

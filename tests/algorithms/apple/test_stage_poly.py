@@ -51,17 +51,6 @@ def test_linear_predictions_are_vws(kernel, rate):
     np.testing.assert_allclose(learner.predict(env.holdout.test.rows), tested, atol=2e-4)
 
 
-@pytest.mark.parametrize("degree", [1, 2])
-def test_full_expansions_lose_what_vws_lose(degree):
-    expansion = ("linear", "quadratic")[degree - 1]
-    ours = finished(Polynomial(degree=degree, learning_rate=0.5), regression())
-    vws = finished(StagePoly(expansion=expansion), regression())
-
-    loss, expected = (e.metrics["progressive_squared"] for e in (ours, vws))
-    assert loss == pytest.approx(expected, rel=2e-3)  # VW's clamp knows the present label
-    assert ours.score == pytest.approx(vws.score, rel=1e-3)
-
-
 def test_apple_is_as_good_as_stage_poly():
     def error(algorithm):
         return np.mean([finished(algorithm, regression(seed=seed)).score for seed in range(5)])

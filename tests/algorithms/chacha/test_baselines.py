@@ -14,7 +14,7 @@ from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.learner import make_learner
+from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.testing import Tiny, tiny_environment
 
@@ -46,7 +46,7 @@ def test_best_in_hindsight_is_never_worse_than_a_single_configuration():
     losses = []
     for pair in (None, "ab", "ac", "ad", "bc", "bd", "cd"):
         configuration = VWConfiguration((tuple(pair),) if pair else ())
-        own = make_learner(schema, configuration).learn_many(
+        own = Learner(schema, configuration).learn_many(
             environment.stream.features, environment.stream.labels
         )
         losses.append(np.mean((own.astype(float) - environment.stream.labels) ** 2))
@@ -65,9 +65,3 @@ def test_vanilla_predicts_as_vowpal_wabbit(tiny):
     assert np.array_equal(vanilla.predictions, wheel.predictions)
     assert vanilla.score().value == wheel.score().value
     assert log[0].capacity == 1
-
-
-def test_options_of_vowpal_wabbit_change_what_it_predicts():
-    _, plain = run("vw")
-    _, crossed = run("vw", {"options": "--interactions bc"})
-    assert crossed.score().value < 0.5 * plain.score().value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from leaseboard.algorithms.chacha.presets import Flaml, Paper
@@ -68,19 +66,6 @@ def set_losses(race, losses, n, epsilon=0.01):
         row["lower"], row["upper"] = loss - epsilon, loss + epsilon
 
 
-def kinds(events):
-    return [type(event).__name__ for event in events]
-
-
-def test_the_champion_is_live_and_the_other_slots_are_challengers():
-    race, events = opened(3, rates(1.0, 2.0, 3.0, 4.0))
-
-    assert kinds(events).count("ConfigurationAdmitted") == 5
-    assert numbers(race)[0] == 0
-    assert len(numbers(race)) == 3
-    assert [e.amount for e in events if isinstance(e, LeaseGranted)] == [N_MIN] * 3
-
-
 def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
     race, _ = opened(4, rates(*range(1, 9)))
     _, one, two, three = numbers(race)
@@ -95,20 +80,6 @@ def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
     }  # fmt: skip
     (fresh,) = [e for e in events if isinstance(e, LeaseGranted) and e.fresh]
     assert fresh.configuration not in (0, one, two, three)
-
-
-def test_of_those_that_had_leases_the_least_is_chosen():
-    race, _ = opened(2, rates(1.0, 2.0, 3.0), replace(PAPER, keep="none"))
-    order = []
-    for at in range(N_MIN, 9 * N_MIN, N_MIN):
-        challenger = numbers(race)[1]
-        order.append((challenger, race.candidates[challenger].lease))
-        set_losses(race, {challenger: 5.0}, race.candidates[challenger].lease)
-        decide(race, at)
-
-    # |S| = 3 > b = 2: round after round, every lease doubled only when all had the smaller one
-    assert [lease for _, lease in order] == [N_MIN] * 3 + [2 * N_MIN] * 3 + [4 * N_MIN] * 2
-    assert len({number for number, _ in order[:3]}) == 3
 
 
 def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
@@ -131,39 +102,3 @@ def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
     (admitted,) = [e for e in events if isinstance(e, ConfigurationAdmitted)]
     assert (admitted.parameters["learning_rate"], admitted.parent) == (2.0, 1)
     assert numbers(race) == [2, 1]
-
-
-def test_what_was_eliminated_is_not_proposed_again():
-    def oracle(champion, namespaces, random):
-        return [VWConfiguration((), rate) for rate in (1.0, 2.0, 3.0)]
-
-    race, _ = opened(3, oracle)
-    first, second = numbers(race)[1:]
-    set_losses(race, {0: 1.0, first: 2.0, second: 1.0}, n=10)
-    decide(race, 10)
-    set_losses(race, {0: 1.0, second: 0.5}, n=20)
-    events = decide(race, 20)
-
-    assert race.champion == second
-    assert first not in race.challengers()
-    assert not any(isinstance(e, ConfigurationAdmitted) for e in events)
-
-
-def test_worse_is_tested_against_the_new_champion():
-    race, _ = opened(3, rates(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
-    best, other = numbers(race)[1:]
-    # as good as the old champion, far behind the new one
-    set_losses(race, {0: 1.0, best: 0.5, other: 1.0}, n=10)
-    events = decide(race, 10)
-
-    assert race.champion == best
-    assert {e.configuration for e in events if isinstance(e, Eliminated)} == {0, other}
-
-
-def test_leases_follow_raw_or_induced_features():
-    wide = Schema(("a", "b"), ((0, 1, 2), (3, 4)), tuple("01234"))
-    crossed = wide.dimension((("a", "b"),))
-
-    assert crossed == 5 + 6
-    assert PAPER.least_lease(5, crossed) == 25
-    assert FLAML.least_lease(5, crossed) == 55

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from leaseboard.algorithms.chacha.presets import Flaml, Paper
@@ -31,44 +30,8 @@ def steps_of(rules, *rows, champion=0, n_candidates=1, **values):
     return steps
 
 
-FRESH = {"low": math.inf, "high": -math.inf}
-
-
-@pytest.mark.parametrize(
-    ("rules", "clipped"),
-    # the prediction 20 is clipped to labels up to 10, or to the one label seen since the start
-    [(PAPER, 10.0), (FLAML, 4.0)],
-)
-def test_losses_are_clipped_to_all_labels_or_to_a_configurations_own(rules, clipped):
-    steps = steps_of(rules, {"n": 1, "loss": 1.0, "dimension": 2, **FRESH}, low=0, high=10)
-    steps.observe(4.0, np.array([20.0], np.float32))
-    (slot,) = steps.slots
-
-    assert slot["n"] == 2
-    assert slot["loss"] == (1.0 + (clipped - 4.0)) / 2
-    assert (slot["low"], slot["high"]) == (4.0, 4.0)
-
-
-def test_bounds_are_epsilon_around_the_mean_and_never_below_zero():
-    one = {"n": 1, "loss": 1.0, "dimension": 2, "low": 4, "high": 4}
-    steps = steps_of(PAPER, one, n_candidates=45, low=0, high=10)
-    steps.observe(4.0, np.array([5.0], np.float32))
-    epsilon = 0.05 * 10 * math.sqrt(2 * math.log(2 * 45 / 0.1) / 2)
-    (slot,) = steps.slots
-
-    assert slot["epsilon"] == pytest.approx(epsilon)
-    assert slot["upper"] == pytest.approx(1.0 + epsilon)
-    assert slot["lower"] == 0.0
-
-
 CHAMPION = {"n": 200, "lower": 2.0, "upper": 2.2, "epsilon": 0.1}
 RIPE = {"n": 200, "lower": 1.0, "upper": 1.2, "epsilon": 0.1}
-YOUNG = {"n": 99, "lower": 0.5, "upper": 0.6, "epsilon": 0.05}
-
-
-def test_a_young_challenger_hides_a_ripe_one_only_in_the_authors_program():
-    assert steps_of(FLAML, CHAMPION, RIPE, YOUNG).challenger_to_promote(0) == -1
-    assert steps_of(PAPER, CHAMPION, RIPE, YOUNG).challenger_to_promote(0) == 2
 
 
 def test_a_decision_is_due_at_the_end_of_a_lease_or_when_a_test_is_positive():

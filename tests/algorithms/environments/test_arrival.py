@@ -103,14 +103,3 @@ def test_the_guarantee_is_reported_under_the_protocol():
     env = environment("after=1", "classes")
     audited("x", registry.build("online-automl"), env)
     assert not {"share_of_bound", "nats_over_best"} & env.score().metrics.keys()
-
-
-def test_rows_before_the_first_label_of_a_class_is_known_count_as_errors():
-    tiny = tiny_environment("stream", TINY["classes"]).stream
-    stream = replace(tiny, labels=np.float32([0, 1, 1, 2, 1, 0, 2, 1]), features=tiny.features[:8])
-    env = StreamEnvironment(stream, arrival=Arrival(after=2))
-
-    list(env.record(np.eye(3)[stream.labels.astype(int)]))
-
-    assert env.predictions.tolist() == [-1, -1, -1, -1, 1, 0, 2, 1]
-    assert env.score().metrics["log_loss"] == pytest.approx(0, abs=1e-9)

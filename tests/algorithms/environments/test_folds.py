@@ -7,7 +7,6 @@ from dataclasses import replace
 from leaseboard.algorithms.abc_selection.cross_validation import CrossValidation
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.events import ConfigurationFailed, of
 from tests.selections import SimulatedFolds
 
 
@@ -38,13 +37,6 @@ def test_a_fit_costs_one_and_its_recorded_seconds_are_charged():
     score = env.score()
     assert score.metric == "cv_accuracy"
     assert score.value == score.metrics["cv_accuracy"] > 0.7
-
-
-def test_who_fails_leaves_with_its_reason():
-    env, events = run(Failing([0.9, 0.6], 100, 4, seed=0))
-    (left,) = of(events, ConfigurationFailed)
-    assert "no memory of it" in left.reason
-    assert env.champion == 1
 
 
 def test_rows_that_are_held_out_make_the_score():

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from leaseboard.algorithms.environments.holdout import (
-    ONE_CLASS,
     Holdout,
     HoldoutEnvironment,
     Part,
-    split,
 )
 from leaseboard.algorithms.errors import DivergedError
 
@@ -23,15 +19,6 @@ def env(labels, test, task="classification", **options):
         for values in (labels, test)
     )
     return HoldoutEnvironment(Holdout(*parts, ("x",), task), **options)
-
-
-def test_both_orders_draw_the_same_members():
-    shuffled, _ = split(50, 1, order="shuffled")
-    kept, _ = split(50, 1, order="kept")
-
-    assert sorted(shuffled) == list(kept)
-    assert list(shuffled) != list(kept)
-    assert list(split(50, 2, order="kept")[0]) != list(kept)
 
 
 def test_the_curve_is_the_progressive_loss_and_the_score_the_test_error():
@@ -67,18 +54,6 @@ def test_a_budget_below_a_pass_ends_the_curve_there():
     assert [(p.at, p.value) for p in points] == [(1, 0.0), (2, 0.5), (3, 2 / 3)]
 
 
-def test_the_ledger_refuses_what_was_not_granted():
-    one = env([1, 1], [1])
-
-    with pytest.raises(ValueError, match="3 examples learned on a budget of 2"):
-        list(one.record(np.float32([1, 1, 1])))
-    with pytest.raises(ValueError, match="2 predictions of 1 examples"):
-        one.submit(np.float32([1, 1]))
-    with pytest.raises(ValueError, match="3 more examples on a budget of 2"):
-        one.skip(3, 0.0)
-    assert math.isnan(one.score().value)
-
-
 def of_classes(labels, test, n_classes=3):
     parts = (
         Part(np.zeros((len(values), 1), np.float32), np.array(values, np.float32))
@@ -104,20 +79,3 @@ def test_of_many_classes_the_largest_number_says_which():
         of_classes([0, 2], [1, 2, 0]).submit(np.zeros((2, 3)))
     with pytest.raises(DivergedError, match=r"example 1 is \[ 0. inf  0.\]"):
         list(of_classes([0, 2], [1]).record(np.float32([[0, 0, 0], [0, np.inf, 0]])))
-
-
-@pytest.mark.parametrize(
-    ("one", "predictions", "warned"),
-    [
-        (env([1, -1], [1, -1, -1]), [-0.5, -2, 0], True),
-        (env([1, -1], [1, -1, -1]), [0.5, -2, 0], False),
-        (env([1, -1], [-1, -1]), [-0.5, -2], False),
-        (env([1.5, 2], [3, 4], task="regression"), [1, 1], False),
-        (of_classes([0, 1], [0, 1, 1]), [[1, 2, 0], [0, 1, 0], [0, 1, 0]], True),
-        (of_classes([0, 1], [0, 1, 1]), [[2, 1, 0], [0, 1, 0], [0, 1, 0]], False),
-    ],
-)
-def test_one_class_for_all_test_rows_is_reported(one, predictions, warned):
-    one.submit(np.float32(predictions))
-
-    assert (ONE_CLASS in one.score().metrics) == warned

@@ -9,10 +9,8 @@ from leaseboard.algorithms.environments.pulls import (
     Trial,
     Trials,
 )
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.policies.bandits import Average
-from leaseboard.algorithms.rising_bandits import RisingBandits
 
 
 class Listed(Trials):
@@ -83,34 +81,3 @@ def test_all_arms_failing_is_an_error_with_the_commonest_reason():
 
     with pytest.raises(LeaseboardError, match="all 4 trials failed, 4 of them because 'boom'"):
         list(play("average", Average(), env, 0))
-
-
-def test_low_fidelity_costs_less_and_cannot_be_champion():
-    class Half(Listed):
-        def joint_trial(self, _, n, seconds=math.inf):
-            return Trial(0, {}, 0.9 - n / 10, None, 1.0, 1.0, fidelity=(0.5, 1.0)[n])
-
-    env = PullsEnvironment(Half([(0.5, 1.0)]), budget=3)
-    env.pull_joint("bohb")
-    assert (env.at, env.best) == (0.5, None)
-    env.pull_joint("bohb")
-    assert (env.at, env.score().value) == (1.5, 0.8)
-
-
-def test_policies_that_need_trials_refuse_seconds():
-    env = PullsEnvironment(Listed([(0.5, 1.0)]), budget=9.0, unit="cpu_seconds")
-
-    with pytest.raises(UsageError, match="RisingBandits needs a budget in trials"):
-        list(play("rb", RisingBandits(), env, 0))
-
-
-def test_events_distinguish_arms_from_trials_and_the_champion_is_the_best_trial():
-    env = PullsEnvironment(Listed([(0.5, 1.0), (0.6, 1.0)], [(0.55, 1.0)]), budget=4)
-    log = list(play("average", Average(), env, 0))
-    admitted = [event for event in log if isinstance(event, ConfigurationAdmitted)]
-    trials = {e.configuration: e.reward for e in log if isinstance(e, TrialFinished)}
-    champions = [event.configuration for event in log if isinstance(event, ChampionChanged)]
-
-    assert [event.origin for event in admitted] == ["arm", "arm", *["trial"] * 4]
-    assert {event.parent for event in admitted[2:]} == {0, 1}
-    assert trials[champions[-1]] == max(trials.values()) == 0.6

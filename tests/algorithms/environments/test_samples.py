@@ -7,7 +7,6 @@ import math
 import pytest
 
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import LeaseGranted, ProbeFinished
 from tests.algorithms.played import ended
 from tests.selections import SimulatedLearners
@@ -30,13 +29,6 @@ def test_a_probe_is_a_lease_and_its_result():
     assert samples.cost.cpu_seconds == pytest.approx(0.1)
 
 
-def test_a_probe_beyond_the_budget_in_rows_is_not_run():
-    samples = env(budget=150)
-    ended(samples.probe(0, 100))
-    assert ended(samples.probe(0, 100)) == ([], None)
-    assert samples.at == 100
-
-
 def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
     samples = env(budget=0.15, unit="seconds")
     ended(samples.probe(0, 100))
@@ -44,11 +36,6 @@ def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
     assert probe is None
     assert samples.at == 0.15
     assert samples.cost.cpu_seconds == pytest.approx(0.15)
-
-
-def test_a_score_needs_a_champion():
-    with pytest.raises(LeaseboardError, match="no configuration could be trained"):
-        env().score()
 
 
 class FoldedLearners(SimulatedLearners):

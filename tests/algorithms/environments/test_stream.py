@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.stream import (
     Namespace,
     Stream,
@@ -87,12 +86,3 @@ def test_a_class_that_comes_for_the_first_time_is_always_an_error():
 def test_predictions_that_are_not_probabilities_are_refused(given, message):
     with pytest.raises(ValueError, match=message):
         list(classes([0, 1, 2], budget=2).record(given))
-
-
-def test_algorithms_of_two_classes_are_barred_from_many():
-    many, two = classes([0, 1, 2]), StreamEnvironment(stream([1, -1], "classification"))
-    why = "predicts numbers or two classes, and the stream has 3: leave it out"
-
-    assert many.bars(registry.build("chacha-literal")) == why
-    assert not many.bars(registry.build("online-automl"))
-    assert not two.bars(registry.build("chacha-literal"))

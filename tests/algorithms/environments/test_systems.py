@@ -42,15 +42,6 @@ def test_the_score_is_the_test_accuracy_and_the_cost_is_the_fits():
     assert env.cost.peak_memory_mb == 90.0
 
 
-def test_of_a_regression_the_score_is_r2():
-    truth = np.array([1.0, 2.0, 3.0, 4.0])
-    _, log = played(Fits([1.0, 2.0, 3.0, 2.0]), truth, "regression")
-
-    assert log[-1].score == pytest.approx(1 - 4 / 5)
-    assert (log[-1].metric, log[-1].metrics["mae"]) == ("test_r2", 0.5)
-    assert played(Fits([1.0, 1.0]), np.ones(2), "regression")[1][-1].score == 1
-
-
 @pytest.mark.parametrize("predictions", [[0, 0, 0], [0, 0, 0, np.nan]])
 def test_a_system_that_predicts_nonsense_has_diverged(predictions):
     with pytest.raises(DivergedError, match="forest did not predict a finite number for each"):

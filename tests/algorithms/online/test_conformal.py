@@ -79,16 +79,6 @@ def test_no_labels_break_the_bound_for_windows(phases, aim, seed):
         assert (worst(np.array(missed)) <= most).all()
 
 
-def test_the_bound_for_windows_holds_even_where_nothing_is_steered():
-    intervals, missed = learned(np.ones(100)), []
-    for _ in range(2500):
-        missed.append([np.isfinite(halves(intervals)[2])])
-        step(intervals, 2.0 if missed[-1][0] else 0.0)
-        intervals.tracked[:, STEERED] = 1.0
-
-    assert worst(np.array(missed)) == [150]
-
-
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(1, 300), st.floats(0, 1)), min_size=1, max_size=20),

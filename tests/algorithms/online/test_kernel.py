@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.learner import make_learner
+from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.reference.vw import OPTIONS
 from leaseboard.tasks.fetch import loading
@@ -23,7 +23,7 @@ GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("01234
 
 def learners(schema, configuration, task="regression"):
     """Return the same model of the kernel and of the wheel."""
-    return make_learner(schema, configuration, task), ConfiguredWheel(
+    return Learner(schema, configuration, task), ConfiguredWheel(
         schema, configuration, OPTIONS[task]
     )
 
@@ -62,8 +62,8 @@ def test_identical_with_importances_and_in_every_cell(task):
     importances[::7] = 0
     labels = classes(labels) if task == "classification" else labels
     learner, wheel = learners(GROUPS, configuration, task)
-    examples = list(zip(features, labels.tolist(), importances.tolist(), strict=True))
-    kernel = np.array([learner.learn(*example) for example in examples], dtype=np.float32)
+    examples = zip(features, labels.tolist(), importances.tolist(), strict=True)
+    kernel = learner.learn_many(features, labels, importances)
     found = np.array([wheel.learn(*example) for example in examples], dtype=np.float32)
     at = wheel.workspace.get_weight
     cells = [
@@ -71,6 +71,7 @@ def test_identical_with_importances_and_in_every_cell(task):
     ]
 
     assert_identical(kernel, found)
+    learner.models.leave_lanes()
     assert np.asarray(learner.models.pool.tables)[0].tolist() == cells
 
 

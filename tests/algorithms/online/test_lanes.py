@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import LOGISTIC, SQUARED
 from leaseboard.algorithms.online.kernel_models import KernelModels
@@ -31,7 +30,7 @@ def pool_of(schema, configurations, loss):
 
 def learned(models, examples, labels, importances, groups):
     """Return what is predicted as the slots of one group after another learn the block."""
-    block = (*map(uniform, (examples, labels, importances)),)
+    block = (*map(np.ascontiguousarray, (examples, labels, importances)),)
     found = np.zeros((len(labels), len(models.layouts)), dtype=np.float32)
     for live in groups:
         models.learn(*block, live, found)

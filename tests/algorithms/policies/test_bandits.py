@@ -7,13 +7,11 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import PullsEnvironment
 from leaseboard.algorithms.events import TrialFinished
 from leaseboard.algorithms.policies.bandits import (
-    Average,
     EpsilonGreedy,
     RandomArm,
     Softmax,
     UpperConfidenceBound,
     max_ucb_index,
-    rescaled,
     softmax,
     ucb_index,
 )
@@ -42,12 +40,6 @@ def test_max_ucb_index():
     )
 
 
-def test_rescaling_maps_the_range_seen_so_far():
-    value = rescaled(np.array([0.2, 0.6, 0.4]), 0.2, 0.6)
-
-    assert value == pytest.approx([0.01, 0.99, 0.5])
-
-
 def test_softmax_probabilities():
     p = softmax(np.array([0.0, 0.1]), 0.1)
 
@@ -60,13 +52,6 @@ def test_growing_total_is_the_sum(y, omega, steps):
     expected = sum(min(1.0, y + omega * s) for s in range(1, steps + 1))
 
     assert growing_total(y, omega, steps) == pytest.approx(expected)
-
-
-def test_average_shares_evenly_and_gives_the_last_arm_the_remainder():
-    counts = simulate(Average(), SEVEN_GAUSSIANS, budget=100, runs=50, seed=0).pulls
-
-    assert np.sort(counts, axis=1).tolist() == [[14] * 6 + [16]] * 50
-    assert len({tuple(row) for row in counts.tolist()}) > 1  # the last arm is drawn
 
 
 @pytest.mark.parametrize(

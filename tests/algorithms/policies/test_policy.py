@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.events import Eliminated, Finished, of
-from leaseboard.algorithms.policies.bandits import Average
-from leaseboard.algorithms.policies.policy import ArmPolicy, Problem, alike
+from leaseboard.algorithms.policies.policy import ArmPolicy, alike
 from tests.algorithms.played import audited
 
 POLICIES = [
@@ -93,13 +92,3 @@ def test_the_end_of_the_budget_is_not_a_failure_of_an_arm():
 
     assert env._failures == {OVERRUN: 1}
     assert not of(log, Eliminated)
-
-
-def test_average_shares_what_a_retired_arm_leaves():
-    policy = Average(retire_after=3).start(Problem(4, 40), 0)
-    bad = policy.select()
-    for _ in range(40):
-        arm = policy.select()
-        policy.update(arm, 0.5, failure="boom" if arm == bad else "")
-
-    assert sorted(policy.pulls.tolist()) == [3, 12, 12, 13]

@@ -87,32 +87,3 @@ def test_the_index_from_its_formula():
     first = (2 + 1) / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6 * (prior + 0.45) / 5
     none = 2 / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6 * prior / 5 * (1 + 0.4 / prior) ** -5
     assert policy.index() == pytest.approx([first, none])
-
-
-def test_a_failed_trial_is_censored():
-    crashes = {(0, 1), (0, 3)}
-    with_them = started(posterior_max(2), [[0.5, 0, 0.6, 0], [0.4] * 4], failures=crashes)
-    as_zero = started(posterior_max(2), [[0.5, 0, 0.6, 0], [0.4] * 4])
-    alone = started(posterior_max(2), [[0.5, 0.6], [0.4] * 2])
-
-    assert with_them._excess[0] == alone._excess[0] == pytest.approx(0.1)
-    assert with_them.index()[0] < alone.index()[0] < as_zero.index()[0]
-
-
-@pytest.mark.parametrize(
-    ("first", "order"),
-    [((), [0, 1, 2, 3]), (("d", "b"), [3, 1, 0, 2]), (("c", "unknown", "a"), [2, 0, 1, 3])],
-)
-def test_the_first_round_pulls_the_arms_of_the_prior_first(first, order):
-    problem = Problem(4, 20.0, names=tuple("abcd"))
-    policy = PosteriorMax(first=first).start(problem, 0)
-    assert policy.certain() == order
-
-    pulled = []
-    for _ in order:
-        arm = policy.select()
-        pulled.append(arm)
-        policy.update(arm, 0.5 + arm / 10)
-    assert pulled == order
-    assert policy.select() == 3  # from here on it is the index that decides
-    assert PosteriorMax(first=("d",)).start(Problem(4, 20.0), 0).certain() == [0, 1, 2, 3]

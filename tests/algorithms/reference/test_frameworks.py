@@ -16,13 +16,10 @@ from leaseboard.algorithms.environments.samples import (
 from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import (
-    ChampionChanged,
     Eliminated,
-    LeaseGranted,
     ProbeFinished,
     of,
 )
-from leaseboard.algorithms.reference.frameworks import OutsideSearch
 from leaseboard.algorithms.testing import Tiny, tiny_environment
 from tests.algorithms import outside
 from tests.algorithms.played import audited
@@ -112,13 +109,6 @@ def test_who_cannot_do_a_task_is_barred_from_it():
     assert found == can
 
 
-SEARCHES = [
-    name
-    for name in registry.names()
-    if issubclass(registry.algorithm_class(name), OutsideSearch)
-]  # fmt: skip
-
-
 class ThreeLearners(SimulatedLearners):
     """Three, the last of which crashes on more than 500 rows, and folds of samples."""
 
@@ -178,35 +168,6 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
     assert log[-1].score == ThreeLearners().real_accuracy(1)
 
 
-def test_a_fold_is_leased_the_rows_that_it_is_trained_on():
-    saying = Saying(*(ProbeAsked(1, 403, fold, 5) for fold in range(5)), Decided(1))
-    env, log = run(saying, "sklearn-halving")
-
-    assert [each.amount for each in of(log, LeaseGranted)] == [322, 322, 322, 323, 323]
-    assert [each.test_rows for each in of(log, ProbeFinished)] == [81, 81, 81, 80, 80]
-    assert env.at == 4 * 403
-
-
-@pytest.mark.parametrize(("budget", "champion"), [(2000, 1), (300, 0)])
-def test_when_the_budget_ends_the_best_until_then_is_the_answer(budget, champion):
-    asked = [ProbeAsked(each, 400) for each in (0, 1, 2)]
-    env, log = run(Saying(*asked, ProbeAsked(0, 2000)), budget=budget)
-
-    assert env.champion == champion
-    assert len(of(log, ChampionChanged)) == 1
-
-
-def test_duplicates_are_not_searched():
-    learners = SimulatedLearners((0.6, 0.9, 0.7), 2000, 500, seed=0)
-    learners.configurations[1] = learners.configurations[0]
-    saying = Saying(ProbeAsked(1, 400), Decided(1))
-    env, log = run(saying, learners=learners)
-
-    assert saying.heard[0][2] == 2
-    assert env.champion == 2
-    assert [each.configuration for each in of(log, Eliminated)] == [1, 0]
-
-
 def test_it_is_skipped_without_folds():
     learners = SimulatedLearners((0.6, 0.9), 2000, 500, seed=0)
 
@@ -217,14 +178,3 @@ def test_it_is_skipped_without_folds():
 def test_without_a_place_to_run_a_search_is_skipped():
     with pytest.raises(SkipError, match="optuna runs on jobs alone"):
         run(None)
-
-
-@pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_gets_its_settings(name):
-    saying = Saying(Decided(0))
-    run(saying, name)
-
-    system, settings, configurations, seed = saying.heard[0]
-    assert system == ("optuna" if name.startswith("optuna") else "scikit-learn")
-    assert settings
-    assert (configurations, seed) == (3, 7)

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.environments.stream import Namespace, Stream
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.reference.ridge import MOST_RIDGE, OnlineRidge
 from leaseboard.algorithms.reference.ridge_steps import CLIP
 
@@ -54,17 +52,6 @@ def test_classes_are_predicted_by_margins_of_logistic_regression():
     assert np.abs(margins[late] - truth).mean() < 0.15
     probabilities = 1 / (1 + np.exp(-margins[late]))
     assert probabilities.mean() == pytest.approx((y[late] > 0).mean(), abs=0.02)
-
-
-def test_the_model_it_leaves_predicts_what_would_come_next(tmp_path):
-    x, y = sample(300)
-    predictor = OnlineRidge().predictor(4, "regression")
-    predictor.learn_many(x[:-1], y[:-1])
-    names = tuple("abcd")
-    schema = stream_schema(Stream(x, y, (Namespace("a", 0, 4),), names))
-    model = predictor.model(schema)
-
-    assert model.predict(x[-1]) == pytest.approx(predictor.learn_many(x[-1:], y[-1:])[0], rel=1e-4)
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])

@@ -3,13 +3,11 @@
 import datetime as dt
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.tables.column_features import ColumnFeatures, Texts
 from leaseboard.algorithms.tables.features import FeatureMap
-from leaseboard.algorithms.tables.values import LONGEST_LABEL, WORDS
 
 LONG = "Owls eat mice. " * 20
 NUMBERS = st.sampled_from([None, -1.5, 0.0, 1e-7, 0.1, 3.0, 3e38])
@@ -88,28 +86,3 @@ def test_rows_that_are_only_predicted_are_encoded_alike_and_teach_nothing(learne
     assert plain(fast.state()) == before
     for row, reported in zip(rest, found, strict=True):
         assert reported.tobytes() == fast.row(fast.values(row)).tobytes()
-
-
-@settings(max_examples=30, deadline=None)
-@given(ROWS, ROWS)
-def test_no_row_depends_on_those_after_it(rows, later):
-    whole, births = ColumnFeatures().encode(as_columns(rows + later), learns=True)
-    part, own = ColumnFeatures().encode(as_columns(rows), learns=True)
-
-    assert whole[: len(rows), : len(own)].tobytes() == part.tobytes()
-    assert births[: len(own)].tolist() == own.tolist()
-    assert not whole[: len(rows), len(own) :].any()
-
-
-def test_a_column_is_free_text_from_its_first_long_value_on():
-    texts = ["short", "x" * LONGEST_LABEL, "x " * LONGEST_LABEL + "owl", "owl", None]
-    column = Texts(np.array([0, 1, 2, 3, -1]), texts[:4])
-    features = ColumnFeatures()
-    rows, births = features.encode({"note": column}, learns=True)
-
-    assert rows.shape == (5, 2 + WORDS)
-    assert births.tolist() == [0, 1, *[2] * WORDS]
-    assert rows[:2, :2].tolist() == [[1, 0], [0, 1]]
-    assert np.linalg.norm(rows[2:], axis=1) == pytest.approx([1, 1, 0])
-    assert rows[2].tolist() == rows[3].tolist()  # one-letter words do not count
-    assert {origin.part for origin in features.schema().origins} == {"", "words"}

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.tables.features import MOST_VALUES, FeatureMap
 
-DATE = np.datetime64("2024-02-29")
 AGAIN = [lambda features: features, lambda features: FeatureMap.restored(features.state())]
 
 
@@ -27,12 +25,6 @@ def test_the_first_example_is_cut_into_ten_groups():
     assert schema.namespaces == tuple("abcdefghi")
     assert [len(columns) for columns in schema.columns] == [3] * 8 + [1]
     assert schema.features[:2] == ("f0", "f1")
-
-
-def test_a_later_feature_joins_the_smallest_group():
-    schema = learned({"x": 1.0, "y": 1.0}, {"z": 1.0}, {"u": 1.0}).schema()
-
-    assert dict(zip(schema.namespaces, schema.columns, strict=True)) == {"a": (0, 2), "b": (1, 3)}
 
 
 def test_declared_and_nested_namespaces():
@@ -68,11 +60,6 @@ def test_texts_booleans_and_missing_values():
 
     assert features.schema().features == ("b", "c=red", "n")
     assert features.row(features.values({"c": "blue", "b": False, "n": 1})).tolist() == [0, 0, 1]
-
-
-def test_what_means_something_in_vws_text_is_replaced():
-    assert learned({"a b": {"x|y:z": 1.0}}).schema().features == ("x_y_z",)
-    assert learned({"a b": {"x": 1.0}}).schema().namespaces == ("a_b",)
 
 
 PLAIN = (1, 2.5, True, -0.0, np.float32(0.1), np.int64(3), "red", "green", "x=y", "", "new", "#3")
@@ -127,56 +114,3 @@ def test_texts_without_end_are_not_kept():
             assert read == features.row(features.values(example)).tolist()
 
     assert len(features.reader.texts["id"]) == MOST_VALUES
-
-
-FULL = dict.fromkeys("abcdefgh", 1.0)
-
-
-@pytest.mark.parametrize("again", AGAIN)
-def test_a_feature_named_like_an_indicator_is_ones_own_or_refused(again):
-    own = again(learned(FULL | {"a is missing": 5.0}))
-    made = again(learned(FULL, FULL | {"a": None}))
-
-    assert own.values(FULL | {"a": None, "a is missing": 0.5})["", "a is missing"] == 0.5
-    assert ("", "a is missing") not in own.values(FULL | {"a": None})
-    assert own.absent(own.values(FULL)) == [("", "a is missing")]
-    assert made.absent(made.values(FULL)) == []
-    for value in (5.0, math.nan, None):
-        for example in (FULL | {"a is missing": value}, {"a is missing": value}):
-            assert not made.read_quickly(example)
-            with pytest.raises(ValueError, match="'a is missing' is also made of 'a': rename one"):
-                made.values(example)
-    assert made.values({"other": {"a is missing": 5.0}})["other", "a is missing"] == 5.0
-
-
-def test_what_each_feature_is_made_of_is_kept_for_people():
-    first = {"when": np.datetime64("2024-02-29T18"), "shop": "n=1", "y=u": 1.0, "open days": 2.0}
-    more = {**first, "open days": None, "a b": {"x": 1.0}, "a_b": {"y": 1.0}, "a": {"z": 1.0}}
-    features = learned(first, {f"x{k}": 1.0 for k in range(4)}, more)
-    schema = features.schema()
-    again = FeatureMap.restored(features.state()).schema()
-
-    assert {(one.column, one.part, one.value) for one in schema.origins[:8]} == {
-        ("when", "hour", "18"),
-        ("when", "weekday", "thursday"),
-        ("when", "year sine", ""),
-        ("when", "year cosine", ""),
-        ("when", "days", ""),
-        ("shop", "", "n=1"),
-        ("y=u", "", ""),
-        ("open days", "", ""),
-    }
-    assert Origin("open days", "missing") in schema.origins
-    assert schema.called == {"a_b": "a b"}  # a is a group too
-    assert (again.origins, again.called) == (schema.origins, schema.called)
-
-
-@pytest.mark.parametrize("again", AGAIN)
-@pytest.mark.parametrize("turn", [1, -1])
-def test_a_text_and_a_part_of_a_date_share_no_column_in_different_examples(turn, again):
-    first, second = ({"t weekday": "thursday"}, {"t": DATE})[::turn]
-    features = again(learned(first))
-
-    with pytest.raises(ValueError, match=r"'t weekday=thursday' is also made of 't.*': rename"):
-        features.values(second)
-    assert features.values(first)

@@ -27,17 +27,6 @@ def test_where_values_move_slowly_it_is_the_last_one_and_in_a_long_gap_the_mean(
     assert abs(found[-1] - np.mean(values)) < 0.05
 
 
-def test_one_who_does_not_learn_takes_every_row_for_the_next():
-    state = new_gaps(1)
-    filled([1.0, 2.0, 2.5, 4.0], state)
-    before = state.copy()
-    found = filled([NAN, 100.0, NAN], state, learns=False)
-
-    assert found[0] == found[2]
-    assert np.array_equal(state, before)
-    assert found[0] == filled([1.0, 2.0, 2.5, 4.0, NAN])[-1]
-
-
 numbers = st.floats(-1e6, 1e6, width=32) | st.just(NAN)
 
 

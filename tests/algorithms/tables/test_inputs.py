@@ -4,13 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
-from leaseboard.algorithms.tables.features import FeatureMap
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.inputs import (
     importance_of,
     importances_of,
-    labels_of,
     numeric_block,
 )
 
@@ -39,28 +36,6 @@ def test_what_numpy_would_make_numbers_of_is_refused():
     for given in NO_BLOCKS.values():
         with pytest.raises(UsageError, match=r"a block must hold numbers, .*: make a DataFrame"):
             numeric_block(given)
-
-
-def test_what_is_masked_is_missing():
-    masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
-
-    assert np.array_equal(numeric_block(masked)[1], [[1, np.nan], [3, 4]], equal_nan=True)
-    assert np.array_equal(numbers_alone(masked), [[1, np.nan], [3, 4]], equal_nan=True)
-    assert FeatureMap().values({"x": masked[0, 1]}) == {}
-    with pytest.raises(ValueError, match="must be finite"):
-        labels_of(masked[0])
-    with pytest.raises(DataError, match="y has missing values"):
-        complete_labels(masked[0])
-
-
-def test_durations_in_a_block_are_seconds_and_gaps_are_nan():
-    for dtype in ("m8[s]", "m8[ns]", object):
-        spans = np.array([90, "NaT", -1], "m8[s]").astype(dtype)[:, None]
-        assert np.array_equal(numeric_block(spans)[1][:, 0], [90, np.nan, -1], equal_nan=True)
-    for gap in (None, pd.NA, pd.NaT, np.datetime64("NaT"), np.nan):
-        block = numeric_block([[gap], [1]])[1]
-        assert np.isnan(FeatureMap().values({"x": gap}).get(("", "x"), np.nan))
-        assert np.array_equal(block[:, 0], [np.nan, 1], equal_nan=True)
 
 
 @pytest.mark.parametrize("w", [0.0, 1e-50, 1e-40, 0.5, 1, 1e9])

@@ -13,18 +13,8 @@ from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.algorithms.tables.values import (
     copied,
     date_parts,
-    is_date,
-    microseconds_of,
     parts_of,
 )
-
-MOMENTS = [
-    dt.datetime(2024, 2, 29, 18, 30, 1, 5),
-    dt.datetime(2024, 2, 29, 18, 30, 1, 5, tzinfo=dt.UTC),
-    pd.Timestamp("2024-02-29 18:30:01.000005", tz="America/New_York"),
-    np.datetime64("2024-02-29T18:30:01.000005"),
-    np.datetime64("2024-02-29T18:30:01.000005123"),
-]
 
 
 def test_parts_are_those_of_the_calendar():
@@ -36,17 +26,6 @@ def test_parts_are_those_of_the_calendar():
     assert np.array_equal(parts.month, times.month)
     assert np.array_equal(parts.yearday, times.day_of_year)
     assert parts.days[-1] - parts.days[0] == (times[-1] - times[0]) / pd.Timedelta(days=1)
-
-
-def test_a_time_is_what_its_clock_shows_and_a_day_is_its_midnight():
-    for moment in MOMENTS:
-        assert is_date(moment)
-        assert microseconds_of(moment) == 1_709_231_401_000_005
-        assert date_parts(microseconds_of(moment))[:3] == (18, 3, 2)
-    for day in (dt.date(1969, 12, 31), np.datetime64("1969-12-31")):
-        assert is_date(day)
-        assert date_parts(microseconds_of(day)) == (0, 2, 12, 365, -1.0)
-    assert not any(map(is_date, [1, 2.5, "2024-02-29", None, True, np.float32(1)]))
 
 
 NUMBERS = [1.5, decimal.Decimal("1.5"), fractions.Fraction(3, 2), np.float16(1.5), np.float64(1.5)]
@@ -78,14 +57,3 @@ def test_what_32_bits_cannot_hold_and_other_things_are_refused():
     for value in NOTHING:
         with pytest.raises(TypeError, match=r"'x' is a .*: a value must be a number, a text, a"):
             parts_of("x", value)
-
-
-@pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "s", "ms"])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_date_beyond_64_bits_is_refused(unit, sign):
-    far = np.datetime64(sign * 9_000_000, "Y").astype(f"datetime64[{unit}]")
-    near = np.datetime64(sign * 200_000, "Y").astype(f"datetime64[{unit}]")
-
-    assert parts_of("x", near)[-1][1] == int(near.astype("datetime64[D]").astype(int))
-    with pytest.raises(ValueError, match=r"date -?\d+.* is too far from 1970"):
-        parts_of("x", far)
