@@ -2,7 +2,6 @@ import pytest
 
 from leaseboard.algorithms.configurations import (
     OUTCOMES,
-    Lease,
     Observation,
     configurations,
 )
@@ -83,14 +82,6 @@ def test_every_outcome_has_its_reason(race):
         ("pending", ""),
     ]
     assert {outcome for outcome, _ in reported} == set(OUTCOMES)
-
-
-def test_leases_end_where_they_are_extended_or_the_log_ends(race):
-    assert configurations(race)[4].leases == [
-        Lease(at=16, amount=20, slot=1, fresh=True, end=36),
-        Lease(at=36, amount=40, slot=1, fresh=False, end=40),
-    ]
-    assert configurations(race)[1].leases == [Lease(0, 10, 1, True, end=10)]
 
 
 def test_units_add_up_over_fresh_starts():

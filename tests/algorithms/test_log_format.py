@@ -1,30 +1,10 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
 from leaseboard.algorithms import log_format
 from leaseboard.algorithms.events import (
-    ConfigurationAdmitted,
     FeaturesExpanded,
     Finished,
     LeaseGranted,
     Started,
 )
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=3).map(tuple)
-        | st.dictionaries(st.text(min_size=1), inner, max_size=3)
-    ),
-    max_leaves=8,
-)
-
-
-@given(st.dictionaries(st.text(min_size=1), VALUES, max_size=4))
-def test_any_parameters_survive_the_round_trip(parameters):
-    event = ConfigurationAdmitted(at=3, configuration=0, parameters=parameters)
-
-    assert log_format.from_json(log_format.to_json(event)) == event
 
 
 def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):

@@ -13,10 +13,8 @@ from sklearn import metrics
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.measures import (
     DIRECTIONS,
-    loss_of,
     of_classes,
     of_numbers,
-    skill_over,
 )
 
 finite = st.floats(-1e6, 1e6, width=32)
@@ -47,15 +45,6 @@ def test_classes_as_scikit_learn_measures_them(pairs):
     if before < 1:
         right = metrics.accuracy_score(labels[1:], predictions[1:])
         assert found["kappa_temporal"] == pytest.approx((right - before) / (1 - before))
-
-
-def test_skill_is_the_share_of_the_best_baselines_loss_that_is_avoided():
-    assert skill_over([4.0, 2.0], 3.0) == -0.5
-    assert math.isnan(skill_over([], 3.0))
-    assert math.isnan(skill_over([0.0, 2.0], 3.0))
-    assert loss_of({"rmse": 3.0, "error": 0.1}) == 9.0
-    assert loss_of({"error": 0.1}) == 0.1
-    assert loss_of({"accuracy": 0.1}) is None
 
 
 def test_an_environment_measures_in_the_targets_own_unit():

@@ -9,25 +9,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from leaseboard.algorithms.parts import PARTS
-from leaseboard.flows import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED_AS = {"scikit-learn": "sklearn", "liac-arff": "arff", "pyyaml": "yaml"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-FLOWS = [
-    "run quick",
-    "report RUN",
-    "gate ci",
-    "gate ci --update-baseline",
-    "live update k.yaml",
-    "results merge b.zip --run-dir RUN",
-    "results prune",
-    "schedule",
-    "live serve k.yaml",
-    "ui",
-]
-TABLES = ["race online-automl DATA", "check mine.py:Mine", "learn a.model a.csv",
-          "predict a.model a.csv"]  # fmt: skip
 
 LEARN = """
 import sys
@@ -77,20 +62,3 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert {"numpy", "leaseboard"} <= set(done.stdout.split())
-
-
-@pytest.mark.parametrize(
-    ("module", "part", "lines"), [("prefect", "flows", FLOWS), ("pandas", "tables", TABLES)]
-)
-def test_a_command_that_needs_more_says_so_in_a_line(module, part, lines, without, capsys):
-    without(module)
-    for line in lines:
-        with pytest.raises(SystemExit) as ended:
-            cli.main(line.split())
-        assert ended.value.code == cli.USAGE
-        words = line.split()
-        command = " ".join(words[: 2 if words[0] in {"live", "results"} else 1])
-        assert capsys.readouterr().err == (
-            f"leaseboard: {command} needs {module!r}, which is not installed:"
-            f" pip install '.[{part}]' in a checkout\n"
-        )

@@ -9,7 +9,6 @@ from leaseboard.algorithms.events import BoundsUpdated
 from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.rising_bandits import (
     RisingBandits,
-    affordable_trials,
     survivors,
     upper_bound,
 )
@@ -34,11 +33,6 @@ def test_upper_bound_extrapolates_and_is_clipped():
     u = [upper_bound(y, omega, 50) for y, omega in ((0.8, 0.001), (0.8, 0.01), (1.1, 0.0))]
 
     assert u == pytest.approx([0.85, 1.0, 1.1])
-
-
-def test_affordable_trials_of_equation_16():
-    assert affordable_trials(100.0, 4.0, look_ahead=0.5) == 12.5
-    assert affordable_trials(-1.0, 4.0) == 0
 
 
 def box(lower, upper, candidates, strict):

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.bet_steps import LOG_WEIGHTS, N_BETS, SHARE, log_entry
+from leaseboard.algorithms.bet_steps import log_entry
 from leaseboard.algorithms.sequential_test import SequentialTest
 
-WEIGHTS = np.exp(LOG_WEIGHTS)
-HALVES = 2.0 ** -np.arange(N_BETS)
 LOSSES = st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=60).map(
     np.array
 )
@@ -23,15 +21,6 @@ LOSSES = st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, m
 def compared(differences, **settings):
     """Return the test after rows of these differences, the challenger at a loss of 0."""
     return SequentialTest(**settings).update_many(differences, np.zeros(len(differences)))
-
-
-def test_the_first_row_by_hand():
-    test = SequentialTest(bound=2.0).update(loss_champion=3.0, loss_challenger=2.0)
-
-    assert test.e_value("challenger") == pytest.approx((WEIGHTS * (1 + SHARE * HALVES / 2)).sum())
-    assert test.e_value("champion") == pytest.approx((WEIGHTS * (1 - SHARE * HALVES / 2)).sum())
-    assert WEIGHTS.sum() == pytest.approx(1)
-    assert (test.mean, test.counted, test.clipped) == (1.0, 1, 0)
 
 
 @pytest.mark.parametrize("sign", [1, -1], ids=["challenger", "champion"])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.abc_selection.baselines import projected_upper_bound
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import (
-    BoundsUpdated,
     Eliminated,
     ProbeFinished,
     of,
@@ -62,29 +60,6 @@ def test_hyperband_halves_fewer_configurations_from_larger_samples():
     assert {event.configuration for event in of(events, Eliminated)} == set(range(12)) - {
         env.champion
     }
-
-
-def test_daub_ends_with_a_configuration_trained_in_full():
-    events, env = run("daub", learners())
-    last = of(events, ProbeFinished)[-1]
-    assert (last.configuration, last.rows) == (env.champion, 20_000)
-    firsts = [p.rows for p in of(events, ProbeFinished)[:15]]
-    assert firsts == [100, 200, 400] * 5
-    assert all(0 <= e.lower <= e.upper <= 1 for e in of(events, BoundsUpdated))
-
-
-def curve(*points):
-    return [
-        Probe(rows=rows, test_rows=1000, train_correct=round(train * rows),
-              test_correct=round(test * 1000))
-        for rows, train, test in points
-    ]  # fmt: skip
-
-
-def test_daub_projects_a_line_to_the_full_size():
-    # Slope 0.1 per 1000 rows: 0.7 + 0.1 * 2 = 0.9, below the training accuracy.
-    rising = curve((1000, 0.99, 0.5), (2000, 0.98, 0.6), (3000, 0.95, 0.7))
-    assert projected_upper_bound(rising, 5000) == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize("name", NAMES)

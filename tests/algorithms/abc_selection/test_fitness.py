@@ -17,9 +17,7 @@ from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import (
-    Eliminated,
     MonotonicityViolated,
-    ProbeFinished,
     of,
 )
 from tests.selections import SimulatedLearners
@@ -101,15 +99,6 @@ def test_the_papers_form_drops_it_unseen():
         events, env = selected("paper")
     assert env.champion == 1
     assert not of(events, MonotonicityViolated)
-
-
-@pytest.mark.filterwarnings("ignore::leaseboard.algorithms.abc_selection.fitness.FitnessWarning")
-def test_none_is_dropped_after_fewer_than_three_samples():
-    events, _ = selected(epsilon=0.1)
-    probed = of(events, ProbeFinished)
-    for dropped in of(events, Eliminated):
-        sizes = [p.rows for p in probed if p.configuration == dropped.configuration]
-        assert len(sizes) >= 3 or 64_000 in sizes
 
 
 def counts(rows, right, half=None, test_rows=1000):

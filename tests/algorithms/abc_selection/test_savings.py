@@ -9,24 +9,15 @@ import pytest
 from leaseboard.algorithms.abc_selection.savings import (
     SHARE,
     samples_needed,
-    worthwhile,
 )
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.events import ProbeFinished, of
 from tests.selections import SimulatedLearners
 
 tight = partial(ABC, bounds="best")
-
-
-def test_small_data_are_trained_in_full_at_once():
-    assert worthwhile([500, 1000, 2000, 3000], 3000) == [3000]
-    env = SamplesEnvironment(SimulatedLearners((0.7, 0.9), 3000, 800, seed=0))
-    events = list(play("abc", tight(), env, seed=0))
-    assert {probe.rows for probe in of(events, ProbeFinished)} == {3000}
 
 
 @pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])

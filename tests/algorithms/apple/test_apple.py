@@ -10,10 +10,6 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
-from leaseboard.algorithms.events import (
-    FeaturesExpanded,
-    of,
-)
 from tests.algorithms.parity import parity
 from tests.algorithms.played import audited
 
@@ -37,13 +33,6 @@ def test_fallback_finds_parity_where_the_weights_do_not():
 
     assert min(plain) > 0.4
     assert safe == [0, 0, 0]
-
-
-def test_later_passes_learn_with_frozen_parents():
-    events = run(Apple(), parity(3000, order=2, passes=3))
-
-    assert max(event.at for event in of(events, FeaturesExpanded)) == 2500
-    assert events[-1].at == 9000
 
 
 @pytest.mark.parametrize("kernel", ["plan", "hashed"])

@@ -10,14 +10,11 @@ from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     Eliminated,
-    LeaseGranted,
-    Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
-N_MIN = 5 * 4
 
 
 PAPER, FLAML = Paper().rules(), Flaml().rules()
@@ -31,16 +28,6 @@ class NoEngine:
 
     def stop(self, slot):
         pass
-
-
-def rates(*values):
-    """Return an oracle that proposes learning rates, once."""
-    proposals = [VWConfiguration((), value) for value in values]
-
-    def oracle(champion, namespaces, random):
-        return proposals if champion == VWConfiguration() else []
-
-    return oracle
 
 
 def opened(b, oracle, rules=PAPER, seed=0):
@@ -64,22 +51,6 @@ def set_losses(race, losses, n, epsilon=0.01):
         row = race.slots[race.slot_of(number)]
         row["n"], row["loss"], row["epsilon"] = n, loss, epsilon
         row["lower"], row["upper"] = loss - epsilon, loss + epsilon
-
-
-def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
-    race, _ = opened(4, rates(*range(1, 9)))
-    _, one, two, three = numbers(race)
-    set_losses(race, {0: 1.0, one: 1.0, two: 1.1, three: 1.2}, N_MIN, epsilon=0.2)
-    events = decide(race, N_MIN)
-
-    assert [e.configuration for e in events if isinstance(e, Paused)] == [three]
-    # the others' leases double; the free slot goes to a configuration that never had one
-    extended = [e for e in events if isinstance(e, LeaseGranted) and not e.fresh]
-    assert {(e.configuration, e.amount) for e in extended} == {
-        (0, 2 * N_MIN), (one, 2 * N_MIN), (two, 2 * N_MIN)
-    }  # fmt: skip
-    (fresh,) = [e for e in events if isinstance(e, LeaseGranted) and e.fresh]
-    assert fresh.configuration not in (0, one, two, three)
 
 
 def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():

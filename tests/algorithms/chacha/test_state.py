@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
 from leaseboard.algorithms.chacha.presets import Flaml, Paper
 from leaseboard.algorithms.chacha.state import (
-    Steps,
     better,
     epsilon_flaml,
     epsilon_paper,
@@ -17,35 +15,6 @@ from leaseboard.algorithms.chacha.state import (
 )
 
 PAPER, FLAML = Paper().rules(), Flaml().rules()
-
-
-def steps_of(rules, *rows, champion=0, n_candidates=1, **values):
-    """Return steps with a slot for each dict of columns; a configuration's number is its slot."""
-    steps = Steps(len(rows), rules)
-    for slot, columns in enumerate(rows):
-        for column, value in {"configuration": slot, **columns}.items():
-            steps.slots[column][slot] = value
-    for name, value in {"champion": champion, "n_candidates": n_candidates, **values}.items():
-        setattr(steps, name, value)
-    return steps
-
-
-CHAMPION = {"n": 200, "lower": 2.0, "upper": 2.2, "epsilon": 0.1}
-RIPE = {"n": 200, "lower": 1.0, "upper": 1.2, "epsilon": 0.1}
-
-
-def test_a_decision_is_due_at_the_end_of_a_lease_or_when_a_test_is_positive():
-    equal = {**CHAMPION, "lease": 300}
-    cases = {
-        "nothing": (equal, equal, False),
-        "lease": (equal, {**equal, "n": 300}, True),
-        "better": (equal, {**RIPE, "lease": 300}, True),
-        "worse": (equal, {**equal, "lower": 2.3, "upper": 2.5}, True),
-    }
-    for name, (champion, challenger, due) in cases.items():
-        for rules, found in ((PAPER, due), (replace(PAPER, fixed=True), name == "lease")):
-            steps = steps_of(rules, champion, challenger, may_eliminate=True)
-            assert steps.needs_decision() == found, name
 
 
 def test_epsilon_of_the_appendix():

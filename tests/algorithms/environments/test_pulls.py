@@ -54,17 +54,6 @@ def test_a_trial_that_can_be_stopped_may_begin_with_most_of_what_is_not_reserved
     assert trials.seconds == [most, 35, 30]
 
 
-def test_a_trial_costs_one_and_its_recorded_seconds_are_charged():
-    env = PullsEnvironment(Listed([(0.5, 3.0), (0.7, 1.0)]), budget=5)
-    env.pull(0)
-    env.pull(0)
-
-    assert env.at == 2
-    assert (env.cost.cpu_seconds, env.cost.wall_seconds) == (4.0, 8.0)
-    assert env.score().value == 0.7
-    assert env.score().metrics["test"] == 0.35
-
-
 def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
     env = PullsEnvironment(Listed([(0.5, 3.0), (0.9, 4.0)]), budget=5.0, unit="cpu_seconds")
     env.pull(0)

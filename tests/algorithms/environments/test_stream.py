@@ -33,14 +33,6 @@ def test_the_score_does_not_depend_on_the_blocks(sizes):
     assert whole.score().value == pytest.approx(expected, rel=1e-12)
 
 
-def test_classification_counts_errors_by_sign():
-    env = StreamEnvironment(stream([1, 1, -1, -1], "classification"))
-    list(env.record(np.array([0.2, -0.1, -3, 1], dtype=np.float32)))
-
-    assert env.score().value == 0.5
-    assert env.score().metric == "progressive_error"
-
-
 def classes(labels, budget=None, names="uvw"):
     labels = np.asarray(labels, dtype=np.float32)
     features = np.zeros((len(labels), 1), dtype=np.float32)

@@ -112,26 +112,3 @@ def test_no_labels_break_the_long_run_whenever_they_come(phases, aim, delay, see
     excess = np.sum(missed, axis=0) - len(missed) * intervals.alphas
     assert (excess <= bound).all()
     assert (excess >= -bound - intervals.alphas * np.sum(at_one, axis=0)).all()
-
-
-def test_notes_are_those_of_the_intervals_after_the_first_thousand():
-    """By hand, with most misses where no window of a thousand lies whole after the first."""
-    labels = np.random.default_rng(8).normal(size=3400)
-    labels[700:900] *= np.exp(np.linspace(0, 30, 200))
-    intervals, place = Intervals(), LEVELS.index(0.9)
-    missed, widths = [], []
-    for label in labels.astype(np.float32):
-        half = intervals.ask(0.0)[5:].reshape(-1, 3)[place, 0]
-        missed.append(abs(float(label)) > half)
-        widths.append(2 * half)
-        step(intervals, label)
-    after, wide = np.array(missed[WINDOW:]), np.array(widths[WINDOW:])
-    most = worst(after[:, None].astype(int))[0]
-
-    assert worst(np.array(missed)[:, None].astype(int))[0] > most
-    assert intervals.notes(2.0) == pytest.approx({
-        "coverage": 1 - after.mean(),
-        "unbounded_intervals": np.isinf(wide).mean(),
-        "interval_width": wide[np.isfinite(wide)].mean() / 2.0,
-        "coverage_in_worst_window": 1 - most / WINDOW,
-    })  # fmt: skip

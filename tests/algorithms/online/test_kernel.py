@@ -75,15 +75,6 @@ def test_identical_with_importances_and_in_every_cell(task):
     assert np.asarray(learner.models.pool.tables)[0].tolist() == cells
 
 
-def test_identical_where_two_classes_come_apart():
-    features, _ = random_stream(seed=2, n=2000)
-    labels = classes(features[:, 0])
-    kernel, wheel = both(GROUPS, VWConfiguration((), 5.0), features, labels, "classification")
-
-    assert_identical(kernel, wheel)
-    assert abs(kernel).max() > 17  # where the loss is 0 in float32, and nothing is learned
-
-
 def test_identical_when_hashes_collide():
     crowded = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=2)
     configuration = VWConfiguration((("a", "c"), ("a", "b", "d")))
@@ -97,13 +88,6 @@ def test_identical_with_namespaces_of_many_letters(names):
     words = Schema(names, ((0, 1), (2, 3), (4, 5)), ("x", "yy", "3", "four", "z5", "x"))
     configuration = VWConfiguration((names[:2], names[1:], names))
     assert_identical(*both(words, configuration, *random_stream(seed=3)))
-
-
-def test_identical_where_a_square_leaves_float32():
-    rows = [[0] * 7, [0] * 6 + [1], [0, 4790, 4927, 0, 781631, 1e6, 0], [0] * 7]
-    block = np.array(rows, dtype=np.float32)
-    features, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
-    assert_identical(*both(GROUPS, VWConfiguration((tuple("abcd"),), 1e-4), features, labels))
 
 
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0, 1e-20, 1e-25])

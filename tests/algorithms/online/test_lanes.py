@@ -64,16 +64,6 @@ def random_stream(seed, n=300, d=6):
     return features.astype(np.float32), labels.astype(np.float32)
 
 
-@pytest.mark.parametrize("n_models", [4, 8, 9, 50, 64, 65, 150])
-def test_any_number_of_models(n_models):
-    rng = np.random.default_rng(n_models)
-    configurations = [
-        configured(rng.choice(SETS, rng.integers(0, 4), replace=False), rng.choice([0.1, 0.5]))
-        for _ in range(n_models)
-    ]
-    assert_the_same(GROUPS, configurations, *random_stream(n_models), blocks=3)
-
-
 @pytest.mark.parametrize(
     ("chosen", "bits", "alone"),
     [

@@ -16,7 +16,6 @@ from leaseboard.algorithms.policies.bandits import (
     ucb_index,
 )
 from leaseboard.algorithms.policies.policy import ArmPolicy
-from leaseboard.algorithms.rising_bandits import growing_total
 from tests.algorithms.played import audited
 from tests.algorithms.synthetic_trials import SyntheticTrials
 from tests.simulation import SEVEN_GAUSSIANS, simulate
@@ -45,13 +44,6 @@ def test_softmax_probabilities():
 
     assert p == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e)])
     assert softmax(np.array([0.0, 0.05]), 0.1)[1] == pytest.approx(1 / (1 + np.exp(-0.5)))
-
-
-@pytest.mark.parametrize(("y", "omega", "steps"), [(0.5, 0.1, 10), (0.2, 0.0, 5), (0.9, 0.3, 4)])
-def test_growing_total_is_the_sum(y, omega, steps):
-    expected = sum(min(1.0, y + omega * s) for s in range(1, steps + 1))
-
-    assert growing_total(y, omega, steps) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from scipy.stats import invgamma, lomax, norm
 
 from leaseboard.algorithms.policies.policy import Problem
 from leaseboard.algorithms.policies.posterior import (
-    PosteriorMax,
     PsMax,
     expected_improvement,
 )
@@ -63,27 +62,3 @@ def test_expected_improvement_is_the_mean_of_the_excess_beyond_the_gap():
     for gap in (0.0, 0.05, 0.4):
         beyond = lomax(alpha, scale=beta).expect(lambda x, g=gap: x - g, lb=gap)
         assert expected_improvement(gap, alpha, beta) == pytest.approx(beyond, rel=1e-6)
-
-
-def started(policy, rewards, costs=None, failures=()):
-    """Give a policy rewards in turn: a list for each arm, of equal lengths."""
-    for number, row in enumerate(zip(*rewards, strict=True)):
-        for arm, reward in enumerate(row):
-            cost = 1.0 if costs is None else costs[arm]
-            failed = "crash: x" if (arm, number) in failures else ""
-            policy.update(arm, reward, cost, failed)
-    return policy
-
-
-def posterior_max(n_arms, budget=100.0, unit="trials", **settings):
-    return PosteriorMax(**settings).start(Problem(n_arms, budget, unit), 0)
-
-
-def test_the_index_from_its_formula():
-    policy = started(posterior_max(2), [[0.5, 0.7, 0.6, 0.65, 0.4], [0.3, 0.3, 0.3, 0.3, 0.3]])
-
-    # The four largest are .7, .65, .6 and .5, so the spacings sum to .2 + .15 + .1.
-    prior = 0.3 * (3 - 1) * 0.1
-    first = (2 + 1) / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6 * (prior + 0.45) / 5
-    none = 2 / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6 * prior / 5 * (1 + 0.4 / prior) ** -5
-    assert policy.index() == pytest.approx([first, none])

@@ -82,17 +82,6 @@ def test_the_environment_scores_the_predictions_that_it_gets(env):
     assert tried.cost.peak_memory_mb == 40.0
 
 
-def test_one_that_is_broken_off_is_closed_and_costs_nothing(env):
-    outside = Reporting()
-    tried = env(outside)
-    run = play("x", registry.build("river-srp"), tried, 0)
-    next(run), next(run)
-    run.close()
-
-    assert outside.said == [("river", "srp", 0), "closed"]
-    assert tried.cost is None
-
-
 def test_who_cannot_do_a_task_is_barred_from_it():
     numbers = tiny_environment("stream")
     two = StreamEnvironment(replace(numbers.stream, task="classification"))

@@ -47,17 +47,6 @@ def test_the_one_that_loses_least_is_named_with_its_loss():
     assert (name, loss) == ("last-label", pytest.approx(2.0))
 
 
-def test_ridge_takes_part_with_any_number_of_features():
-    x = np.random.default_rng(0).normal(size=(300, 4097)).astype(np.float32)
-    spaces, names = (Namespace("a", 0, x.shape[1]),), tuple(map(str, range(x.shape[1])))
-    found = best_baseline(
-        StreamEnvironment(Stream(x, x[:, 7], spaces, names, "regression", None, ()))
-    )
-
-    assert found is not None
-    assert found[0] == "online-ridge on selected features"
-
-
 def test_next_to_a_model_they_get_labels_as_on_an_environment():
     x, y = np.random.default_rng(3).normal(size=(2, 200)).astype(np.float32)
     classes = ["no", "yes", "maybe"]

@@ -3,13 +3,11 @@
 import datetime as dt
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.algorithms.tables.dates import date_of, dates_of, refuse_unsure, shows_day_first
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -96,24 +94,3 @@ def test_an_unsure_form_is_named_with_the_way_to_parse_it(texts, why):
     assert "\n" not in str(found.value)
     refuse_unsure("when", [*texts, "soon"])
     refuse_unsure("when", [])
-
-
-def test_a_frame_is_learned_with_its_texts_as_dates_in_blocks_of_any_size():
-    times = pd.date_range("2024-02-01 00:30", periods=90, freq="7h")
-    y = np.sin(np.arange(90.0))
-    texts = pd.Series(times.strftime("%d.%m.%Y %H:%M"), dtype="str")
-    texts[7], texts[20], texts[50] = None, "closed", "open"
-    models = [OnlineAutoMLRegressor(seed=1) for _ in range(3)]
-    values = [*times]
-    values[7], values[20], values[50] = None, "closed", "open"
-    frames = [pd.DataFrame({"t": texts}), pd.DataFrame({"t": pd.Series(values, dtype=object)})]
-    models[0].learn_many(frames[0], y)
-    models[1].learn_many(frames[1], y)
-    for row in range(90):
-        models[2].learn_many(frames[0][row : row + 1], y[row : row + 1])
-
-    said = [model.predict_many(frames[0][60:]).tolist() for model in models]
-    assert said[0] == said[1] == said[2]
-    assert models[0].feature_importances_.keys() == {"t"}
-    with pytest.raises(DataError, match="'t' holds dates such as '02/03/2024', whose day"):
-        models[0].predict_many(pd.DataFrame({"t": pd.Series(["02/03/2024"], dtype="str")}))

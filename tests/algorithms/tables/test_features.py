@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.tables.features import MOST_VALUES, FeatureMap
+from leaseboard.algorithms.tables.features import FeatureMap
 
 AGAIN = [lambda features: features, lambda features: FeatureMap.restored(features.state())]
 
@@ -55,13 +55,6 @@ def test_all_that_is_made_of_a_declared_feature_is_in_its_namespace(again):
     assert len(found["time"]) == 7
 
 
-def test_texts_booleans_and_missing_values():
-    features = learned({"c": "red", "b": True, "m": None, "n": np.float32(2)})
-
-    assert features.schema().features == ("b", "c=red", "n")
-    assert features.row(features.values({"c": "blue", "b": False, "n": 1})).tolist() == [0, 0, 1]
-
-
 PLAIN = (1, 2.5, True, -0.0, np.float32(0.1), np.int64(3), "red", "green", "x=y", "", "new", "#3")
 ODD = (
     None,
@@ -103,14 +96,3 @@ def test_the_quick_way_never_reads_an_example_differently(data):
         if learns:
             features = features.extended(features.unknown(values))
             features.row(values, learns=True)
-
-
-def test_texts_without_end_are_not_kept():
-    features = learned(*({"id": f"user {i}"} for i in range(2 * MOST_VALUES)))
-    for i in range(1000):
-        example = {"id": f"user {i}"}
-        if features.read_quickly(example):
-            read = features.example.tolist()
-            assert read == features.row(features.values(example)).tolist()
-
-    assert len(features.reader.texts["id"]) == MOST_VALUES
