@@ -11,6 +11,10 @@ Limit = Annotated[float, Field(gt=0, le=1e9)]
 """Seconds or megabytes: more than any machine has, and no more than timers and limits accept."""
 
 
+WALL_FACTOR, WALL_GRACE = 10, 30.0
+"""Wall seconds of work on one thread: so many times its CPU seconds, and so many more."""
+
+
 class Ending(NamedTuple):
     """Status of a job, trial or call, and the reason in one line; empty for ``ok``.
 
@@ -53,6 +57,12 @@ class Limits(BaseModel):
             if limit is not None and used > limit:
                 return Ending(status, f"over the limit of {limit:g} {what}", lasting)
         return None
+
+
+def of_one_thread(cpu_seconds: float, memory_mb: float | None = None) -> Limits:
+    """Return the limits of work on one thread, which also ends when it waits for very long."""
+    wall = cpu_seconds * WALL_FACTOR + WALL_GRACE
+    return Limits(cpu_seconds=cpu_seconds, wall_seconds=wall, memory_mb=memory_mb)
 
 
 def post_mortem(code: int, who: str) -> Ending:

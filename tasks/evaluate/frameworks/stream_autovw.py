@@ -29,14 +29,11 @@ class Lines:
 
     def predict_one(self, example: Row) -> float:
         """Return its prediction."""
-        self._last, self._text = (
-            example,
-            "".join(
-                "|"
-                + " ".join([letter, *(f"{number}:{example[name]:.6f}" for name, number in group)])
-                for letter, group in self._groups
-            ),
+        groups = (
+            " ".join([letter, *(f"{number}:{example[name]:.6f}" for name, number in group)])
+            for letter, group in self._groups
         )
+        self._last, self._text = example, "".join(f"|{group}" for group in groups)
         return float(self._model.predict(self._text))
 
     def learn_one(self, example: Row, label: float) -> None:

@@ -21,12 +21,10 @@ from leaseboard.algorithms.events import Parameters
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.processes.child import call, call_here
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.limits import of_one_thread
 from leaseboard.tasks.store.recorded import Record, Store
 
 _PREDICT_ROWS = 100_000
-WALL_FACTOR, WALL_GRACE = 10, 30.0
-"""A fit that waits is ended after so many times its CPU seconds, and so many wall seconds."""
 
 Labelled = tuple[Any, NDArray[Any]]
 """Rows, and their labels."""
@@ -182,9 +180,7 @@ class RecordedFits:
         else:
             with suppress(Exception):  # the fork, which inherits its library, says why
                 self.candidates.build(parameters)
-            patience = self.probe_seconds * WALL_FACTOR + WALL_GRACE
-            limits = Limits(cpu_seconds=self.probe_seconds, wall_seconds=patience)
-            called = call(measure, limits)
+            called = call(measure, of_one_thread(self.probe_seconds))
         ending = called.ending
         if ending.status == "ok":
             return counts | called.value, True

@@ -21,7 +21,7 @@ from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.processes.child import call, call_here
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.limits import Limits, of_one_thread
 
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.trials.scoring import Judge
@@ -35,8 +35,6 @@ BOOSTING = 0.6
 """Share of the seconds of an order in which trees are added; the rest is for predictions."""
 WITH_TEST = 1.5
 """How many times its limit of CPU seconds a trial may take with its test, which costs nothing."""
-WALL_FACTOR, WALL_GRACE = 10, 30.0
-"""A trial that waits is ended after so many times its CPU seconds, and so many wall seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ def run_apart(order: Order, arrays: Arrays, limits: Limits) -> TrialOutcome:
     warm()
     with contextlib.suppress(Exception):  # the trial meets it again, and says why
         _new(order, arrays)
-    cpu, wall = limits.cpu_seconds, limits.cpu_seconds * WALL_FACTOR + WALL_GRACE
+    cpu, wall = limits.cpu_seconds, of_one_thread(limits.cpu_seconds).wall_seconds or math.inf
     if order.clock == "cpu":
         cpu = min(cpu, order.seconds)
     else:

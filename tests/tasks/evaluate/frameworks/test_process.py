@@ -1,7 +1,6 @@
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -95,28 +94,3 @@ def test_every_program_is_found_next_to_the_one_that_runs_it(name):
         pytest.raises(GoneError, match=r"TypeError: main\(\) missing"),
     ):
         made.receive()
-
-
-@pytest.mark.parametrize(
-    ("platform", "status", "own", "children", "millions"),
-    [
-        ("linux", 200_000, 5_000_000, 100_000, 204.8),  # its parent had the five million
-        ("linux", 200_000, 5_000_000, 300_000, 307.2),
-        ("linux", None, 250_000, 100_000, 256.0),  # on a system without /proc
-        ("darwin", None, 250_000_000, 100_000_000, 250.0),
-    ],
-)
-def test_memory_is_in_the_unit_of_the_machine(
-    platform, status, own, children, millions, monkeypatch, tmp_path
-):
-    assert 20 < inside.peak_memory_mb() < 20_000
-    if status is not None:
-        (tmp_path / "status").write_text(f"Name:\tpython\nVmHWM:\t  {status} kB\n")
-    most = {inside.resource.RUSAGE_SELF: own, inside.resource.RUSAGE_CHILDREN: children}
-    monkeypatch.setattr(inside, "_STATUS", tmp_path / "status")
-    monkeypatch.setattr(inside.sys, "platform", platform)
-    monkeypatch.setattr(
-        inside.resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=most[who])
-    )
-
-    assert inside.peak_memory_mb() == pytest.approx(millions)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from leaseboard.algorithms.errors import SkipError, UsageError
-from leaseboard.tasks.evaluate.frameworks import runs, venv
+from leaseboard.tasks.evaluate.frameworks import runs
 from leaseboard.tasks.evaluate.frameworks.runs import SystemFits
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, load_space
 from leaseboard.tasks.fetch.dataset import Dataset
@@ -91,13 +91,6 @@ def test_no_label_of_a_test_row_leaves_this_process(fits):
 
     assert set(sent) == {"categories", "train", "test", "labels"}
     assert len(sent["labels"]) == len(rows.train)
-
-
-def test_a_system_that_is_not_installed_is_skipped_with_the_fix(fits, monkeypatch, tmp_path):
-    monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
-
-    with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
-        fits(mixed())[0].fit("flaml", 0, 30.0)
 
 
 def test_dates_are_numbers_and_our_own_folds_respect_them(fits):

@@ -66,18 +66,6 @@ def test_rivers_predictions_come_block_by_block(start):
         assert toll.peak_memory_mb > 20
 
 
-def test_no_prediction_depends_on_its_label_or_a_later_one(start):
-    stream = tiny_environment("stream").stream
-    other = stream.labels.copy()
-    other[150:] = -other[150:]
-
-    reported = start(stream).learn_many(stream.features, stream.labels)
-    moved = start(stream).learn_many(stream.features, other)
-
-    assert moved[:151].tolist() == reported[:151].tolist()
-    assert moved[151] != reported[151]
-
-
 def test_a_label_that_comes_later_moves_no_prediction_before(start):
     stream = tiny_environment("stream").stream
     other = stream.labels.copy()
@@ -152,11 +140,3 @@ def test_scikit_learns_own_search_decides(start):
         *(ProbeAsked(each, 9000) for each in (4, 5, 6)),
     ]
     assert decided.chosen == 6
-
-
-def test_its_five_folds_are_those_of_a_sample(start):
-    which = halving(2, folds=5, min_resources=1000)
-    asked, decided = searched(start(which), lambda each: 0.9 - 0.1 * each.configuration)
-
-    assert asked == [ProbeAsked(each, 1000, fold, 5) for each in (0, 1) for fold in range(5)]
-    assert decided.chosen == 0

@@ -69,17 +69,6 @@ def test_a_trial_leaves_its_predictions_and_the_very_models_that_made_them(tmp_p
     np.testing.assert_array_equal(outcome.predictions, judged.predictions)
 
 
-def test_another_process_reads_the_predictions_and_fits_the_models_again(tmp_path):
-    trial = trials(tmp_path).trial(1, 0)
-    later = trials(tmp_path)
-    later.keep = tmp_path / "elsewhere"
-    assert later.trial(1, 0) == trial
-    judged = later.judged(trial.seed)
-
-    assert judged.file is None
-    np.testing.assert_array_equal(later.fit_again(judged)[1].predictions, judged.predictions)
-
-
 @pytest.fixture
 def slow(monkeypatch, tmp_path):
     (tmp_path / "slow_learner.py").write_text(

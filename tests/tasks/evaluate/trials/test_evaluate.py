@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leaseboard.tasks.evaluate.trials import evaluate
 from leaseboard.tasks.evaluate.trials.evaluate import (
     Arrays,
     Fold,
@@ -15,6 +14,7 @@ from leaseboard.tasks.evaluate.trials.evaluate import (
     run,
     run_apart,
 )
+from leaseboard.tasks.processes import limits
 from leaseboard.tasks.processes.limits import Limits
 
 
@@ -45,10 +45,10 @@ ENDINGS = {
 @pytest.mark.parametrize("learner", ENDINGS)
 def test_every_ending_of_a_fork_is_an_outcome(learner, order, monkeypatch):
     if learner == "Sleeps":
-        monkeypatch.setattr(evaluate, "WALL_FACTOR", 1)
-        monkeypatch.setattr(evaluate, "WALL_GRACE", 0.5)
-    limits = Limits(cpu_seconds=20.0 if learner == "Hoards" else 0.3, memory_mb=700)
-    outcome = run_apart(order(learner), arrays(), limits)
+        monkeypatch.setattr(limits, "WALL_FACTOR", 1)
+        monkeypatch.setattr(limits, "WALL_GRACE", 0.5)
+    seconds = 20.0 if learner == "Hoards" else 0.3
+    outcome = run_apart(order(learner), arrays(), Limits(cpu_seconds=seconds, memory_mb=700))
 
     status, reason = ENDINGS[learner]
     assert (outcome.status, reason in outcome.reason) == (status, True), outcome

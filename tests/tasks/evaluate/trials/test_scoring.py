@@ -76,21 +76,6 @@ def test_a_reward_lies_between_0_and_1_and_rises_with_the_score(one, other):
     assert 0 <= judge.reward(low) <= judge.reward(high) <= 1
 
 
-def test_what_cannot_be_judged_says_so():
-    three = np.array(["a", "b", "c"])
-    with pytest.raises(ValueError, match="multiclass"):
-        assert Judge("f1", three, three).ends
-    with pytest.raises(ValueError, match="pos_label=maybe"):
-        assert Judge(make_scorer(f1_score, pos_label="maybe"), TARGETS, NAMES).ends
-    one = np.array(["no"] * 5)
-    with (
-        pytest.warns(UserWarning, match="Only one class is present"),
-        pytest.raises(ValueError, match="even for perfect predictions"),
-    ):
-        assert Judge("roc_auc", one, NAMES).ends
-    assert math.isnan(Judge("accuracy", TARGETS, NAMES).reward(math.nan))
-
-
 def test_the_judge_of_the_first_rows_gives_the_same_reward_for_a_score():
     judge = Judge("neg_log_loss", TARGETS, NAMES)
     first = judge.first(50)
