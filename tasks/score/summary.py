@@ -146,11 +146,12 @@ def _cost(board: Board, frame: pd.DataFrame) -> str:
     if not np.isfinite(first["cpu_seconds"]):
         return ""
     where = "" if board.one_set else " on each dataset (geometric mean)"
-    cost = first["relative_cost"]
-    times = (
-        f"{short(cost, 3)} times the cheapest{where}" if cost >= 1.005 else "the cheapest of all"
-    )
-    text = f"{first.name} took {short(first['cpu_seconds'], 3)} CPU s a job, {times}."
+    cost, text = first["relative_cost"], f"{short(first['cpu_seconds'], 3)} CPU s a job"
+    if cost >= 1.005:
+        text += f", {short(cost, 3)} times the cheapest{where}"
+    elif cost < 1.005:  # it is not known where no algorithm took any time
+        text += ", the cheapest of all"
+    text = f"{first.name} took {text}."
     done = frame[finished(frame) & (frame["name"] == first.name) & (frame["unit"] == "examples")]
     if done["units"].sum():
         each = 1e6 * done["cpu_seconds"].sum() / done["units"].sum()

@@ -73,7 +73,7 @@ def pictures(board: Board) -> list[Figure]:
     note = "A line is the 95 % interval." if any(map(math.isfinite, found[f"{of}_lower"])) else ""
     rows = named_rows(name[:LABEL] for name in found.index) | {"zeroline": False}
     drawn = [chart("Scores", note, [dots], across, rows, 100 + 26 * len(found))]
-    if len(found) > 1:
+    if len(found) > 1 and (found["cpu_seconds"] > 0).any():
         costs = scatter(
             "", found["cpu_seconds"], values, ACCENT, mode="markers+text", text=names,
             textposition="top center", cliponaxis=False, textfont={"size": 11, "color": MUTED},

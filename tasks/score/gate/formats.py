@@ -86,7 +86,7 @@ def markdown(verdict: Verdict) -> str:
             "why": literal(one.explanation),
         }
         for one in sorted(verdict.judged, key=lambda one: _ORDER.index(one.verdict))
-        if one.verdict != "same"
+        if one.verdict not in ("same", "met")
     ]
     if rows:
         numbers = ("accepted", "measured", "repetitions")

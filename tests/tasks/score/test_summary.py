@@ -38,6 +38,7 @@ def test_every_question_has_its_answer():
     )
     assert "fast and slow differ (Wilcoxon-Holm, p = 0.0078)" in found.how_sure
     assert found.cost == "fast took 1 CPU s a job, the cheapest of all."
+    assert answer(many(8), cpu_seconds=0.0).cost == "fast took 0 CPU s a job."
     assert found.missing.startswith("All 32 jobs finished.")
     lines = list(found.lines())
     assert lines.index(found.meaning) == lines.index(found.by_how_much) + 1
