@@ -163,9 +163,13 @@ class OnlineModel:
         predictions = np.zeros(len(labels), dtype=np.float32)
         weighed = zip(examples, labels.tolist(), importances.tolist(), strict=True)
         for i, (x, label, importance) in enumerate(weighed):
-            if self._task == "regression":
+            if self._task != "regression":
+                self._learn(x, label, importance)
+            elif self._single is not None and self._single.learn(x, label, importance):
+                predictions[i] = self._single.one.said
+            else:
                 predictions[i] = self._predict(x)
-            self._learn(x, label, importance)
+                self._learn(x, label, importance)
         return predictions
 
     def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:

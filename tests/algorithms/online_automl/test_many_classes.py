@@ -3,7 +3,6 @@
 import numpy as np
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.events import (
@@ -11,7 +10,6 @@ from leaseboard.algorithms.events import (
     ClassChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
-    LeaseGranted,
     of,
 )
 from leaseboard.algorithms.online_automl.one_vs_rest import FIRST
@@ -51,24 +49,6 @@ def test_the_error_is_that_of_the_classifier_which_predicts_then_learns():
         [one != y for one, y in zip(said, truth, strict=True)]
     )
     assert environment.score().value < 0.3
-
-
-def test_all_races_are_reported_as_one_run():
-    log, environment = run(tiny(), b=4)
-    auditor = Auditor()
-    for event in log:
-        auditor(event)
-    admitted, champions = of(log, ConfigurationAdmitted), of(log, ClassChampionChanged)
-    first_late = int(np.argmax(environment.stream.labels == 2))
-    late = [e for e in admitted if e.parameters.get("class") == environment.stream.classes[2]]
-
-    assert auditor.close().score == environment.score().value
-    assert auditor.started.capacity == 2 * 4
-    assert {e.label for e in champions if e.previous is None} == {*environment.stream.classes[1:]}
-    assert late[0].at == first_late + 1
-    assert {e.slot for e in of(log, LeaseGranted)} <= {*range(8)}
-    assert not any(e.at <= first_late for e in log if getattr(e, "configuration", 0) in
-                   {e.configuration for e in late})  # fmt: skip
 
 
 def test_the_champion_is_the_whole_with_one_of_each_class():

@@ -5,12 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.events import (
-    ConfigurationAdmitted,
-)
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.class_mixture import N_EXPERTS
-from leaseboard.algorithms.online_automl.one_vs_rest import REMEMBERED, OneVsRest
+from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 from leaseboard.algorithms.online_automl.streaming.base import racing_of
 from leaseboard.algorithms.reference.ridge import OnlineRidge
@@ -23,14 +20,6 @@ def fresh(algorithm="online-automl", **settings):
     racing = racing_of(algorithm, {"b": 4} | settings)
     races = OneVsRest(lambda schema: racing.race(schema, 0, "classification"), SCHEMA)
     return races, list(races.open())
-
-
-def sample(n, k=4, seed=0):
-    """Return classes by the largest of linear scores, renamed in the order in which they come."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(n, D)).astype(np.float32)
-    scores = x @ rng.normal(size=(D, k)) + 0.3 * rng.gumbel(size=(n, k))
-    return x, in_order(scores.argmax(axis=1))
 
 
 def in_order(classes):
@@ -62,47 +51,6 @@ def test_frequencies_are_never_better_by_more_than_the_bound(algorithm):
         counts[number] += 1
 
     assert worst <= regret_bound(N_EXPERTS)
-
-
-def test_a_class_that_comes_late_is_rare_at_once():
-    x, classes = sample(1001, k=2)
-    classes[-1] = 2
-    races, _ = fresh()
-    learned(races, x, classes)
-
-    assert races.races[1].at == REMEMBERED + 1
-    assert races.predict(x[0])[2] < 0.2  # it was the last one
-    learned(races, x[:100], classes[:100])
-    assert np.mean([races.predict(row)[2] for row in x[:20]]) < 0.02
-
-
-def test_a_class_that_comes_late_is_learned():
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(3000, D)).astype(np.float32)
-    classes = (x[:, 0] > 0).astype(int)
-    classes[1500:][x[1500:, 1] > 0.7] = 2
-    classes = in_order(classes)
-    races, _ = fresh()
-    probabilities = learned(races, x, classes)
-
-    assert not probabilities[:1500, 2].any()
-    assert (probabilities[2000:].argmax(axis=1) != classes[2000:]).mean() < 0.13
-
-
-def test_more_features_reach_every_race():
-    x, classes = sample(300)
-    races, _ = fresh()
-    learned(races, x, classes)
-    wide = Schema(("a", "b", "c"), ((0,), (1,), (2, 3)), ("x", "y", "z", "u"))
-    before = races.predict(x[0]).tolist()
-
-    list(races.decide())
-    assert not list(races.grow(wide))
-    assert races.predict(np.append(x[0], np.float32(0))).tolist() == before
-    wider = Schema(("a", "b", "c", "d"), ((0,), (1,), (2, 3), (4,)), ("x", "y", "z", "u", "v"))
-    assert any(isinstance(event, ConfigurationAdmitted) for event in races.grow(wider))
-    assert {race.schema.n_features for race in races.races} == {5}
-    learned(races, np.pad(x, ((0, 0), (0, 2))), classes)
 
 
 @pytest.mark.parametrize(

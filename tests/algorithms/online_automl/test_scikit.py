@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard.algorithms.errors import UsageError
@@ -57,17 +54,6 @@ def test_chunks_are_learned_as_the_whole_and_as_the_model_itself_learns():
     assert whole.score(X, y) > 0.5
 
 
-def test_fit_forgets_and_a_clone_has_the_parameters_alone():
-    X, y = stream(100)
-    model = StreamRegressor("chacha", settings={"b": 2}, random_state=5).fit(X, y)
-
-    assert model.fit(X, y).model_.examples == 100
-    assert not hasattr(clone(model), "model_")
-    assert clone(model).get_params() == model.get_params()
-    assert model.model_.settings == {"b": 2}
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
-
-
 def test_a_bad_setting_is_reported_when_it_is_used():
     with pytest.raises(
         UsageError, match="unknown setting of online-automl 'bb': did you mean 'b'"
@@ -78,22 +64,6 @@ def test_a_bad_setting_is_reported_when_it_is_used():
 def classes(n=300):
     X, y = stream(n)
     return X, np.where(y > 3, "up", "down")
-
-
-def test_classes_that_come_later_are_named_first():
-    X, y = classes()
-    model = StreamClassifier("chacha", settings={"b": 2})
-    model.partial_fit(X[:1], y[:1], classes=["up", "down"])
-    first = model.predict_proba(X[:2])
-    model.partial_fit(X[1:], y[1:])
-
-    assert model.classes_.tolist() == ["down", "up"]
-    assert first.tolist() == [[float(y[0] == "down"), float(y[0] == "up")]] * 2
-    assert model.score(X, y) > 0.8
-    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
-    with pytest.raises(ValueError, match="y holds 'left', which is not among the classes"):
-        model.partial_fit(X[:1], ["left"])
-    assert model.model_.examples == 300
 
 
 def test_classes_of_later_calls_are_those_of_the_first():
@@ -138,9 +108,3 @@ def test_dates_and_digits_as_texts_are_not_bare_numbers(estimator):
             with pytest.raises(TypeError, match=rule):
                 call()
     assert fitted.model_.examples == 4
-
-
-@pytest.mark.parametrize("labels", [DIGITS, np.array(DIGITS, dtype=object), pd.Series(DIGITS)])
-def test_regression_refuses_digits_as_texts_as_labels(labels):
-    with pytest.raises(TypeError, match="label '1' is a str: a regressor learns numbers"):
-        StreamRegressor().fit(np.arange(4.0)[:, None], labels)

@@ -1,6 +1,5 @@
 """Leases by evidence per operation, within a budget, counted alike on every machine."""
 
-import math
 import pickle
 
 import numpy as np
@@ -86,12 +85,3 @@ def test_members_of_a_model_stay_within_its_budget_from_the_first_example_on_als
     assert 0 < max(spent) <= 8
     with pytest.raises(UsageError, match=r"budget_us.*1\.9.* 2"):
         OnlineAutoMLRegressor(budget_us=1.9)
-
-
-def test_a_member_that_ended_for_good_does_not_come_back():
-    leases = Leases(2)
-    leases.end(1, 0)
-    awake = run(leases, [1.0, 1.0], 100_000)
-    assert not awake[:, 1].any()
-    assert leases.held(1, 100_000) == 0.0
-    assert leases.table[1, LENGTH] == math.inf

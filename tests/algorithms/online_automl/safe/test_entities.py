@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW
 from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
 )
 
@@ -65,17 +64,6 @@ def shops(n=60):
             for k, h in zip(rng.integers(3, size=n), rng.normal(size=n), strict=True)]  # fmt: skip
 
 
-@pytest.mark.parametrize("written", [float, str, np.int64, np.float32])
-def test_an_entity_is_the_same_however_it_is_written(written):
-    first, second = (OnlineAutoMLRegressor(b=3, entity="shop") for _ in range(2))
-    for t, (x, label) in enumerate(shops()):
-        other = x | {"shop": written(x["shop"])}
-        assert first.predict_one(x, id=t) == second.predict_one(other, id=t)
-        first.learn_label(t, label)
-        second.learn_label(t, label, x=other)
-    assert first.dump() == second.dump()
-
-
 def test_an_entity_that_was_never_seen_is_not_the_last_one():
     model = OnlineAutoMLRegressor(b=3, entity="shop")
     for x, label in shops(300):
@@ -92,11 +80,6 @@ def test_an_example_without_the_column_is_refused_in_one_line(call):
     model = OnlineAutoMLRegressor(b=3, entity="shpo")
     with pytest.raises(UsageError, match=r"^.*'shpo'.*shop.*$"):
         getattr(model, call)({"shop": 1, "heat": 0.0}, *[1.0] * (call == "learn_one"))
-
-
-def test_classes_have_no_entities():
-    with pytest.raises(UsageError, match="entity='shop'"):
-        OnlineAutoMLClassifier(b=3, entity="shop").learn_one({"shop": 1}, "a")
 
 
 @settings(max_examples=12, deadline=None)

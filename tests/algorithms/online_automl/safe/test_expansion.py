@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.online_automl.safe.expansion import (
-    KNOTS,
     LAST,
     MEAN_SO_FAR,
-    N_PAST,
     NARROW,
     RIDGE,
     SEASON,
-    STRANGE,
     FeatureExpansion,
     Row,
 )
@@ -65,39 +62,6 @@ def test_later_labels_change_nothing_before():
     assert [written[50].tolist() for written in advanced(FeatureExpansion(3), x, y)][:2] == at_50[
         :2
     ]
-
-
-def test_features_are_standardised_by_the_rows_before():
-    x = np.array([[1, 7], [3, 7], [8, 7], [4, 9]], np.float32)
-    wide, *_ = advanced(FeatureExpansion(2), x, np.array([0, 1, 0, 1], np.float32))
-    standard, raw = wide[:, N_PAST : N_PAST + 2], wide[:, N_PAST + 2 : N_PAST + 4]
-
-    # Before the third row mean 2 and deviation 1, before the fourth 4 and √(26/3).
-    assert standard[:, 0].tolist() == pytest.approx([0, 0, 6, 0])
-    assert standard[:, 1].tolist() == [0, 0, 0, 0]  # has not varied before
-    assert raw.tolist() == x.tolist()
-
-
-def test_what_is_linear_in_pieces_may_bend_at_each_knot():
-    heights = np.array([4, 0, 1, -3, 2], np.float32)
-    expansion, x = FeatureExpansion(1), np.array([[-1], [1]] * 50, np.float32)
-    advanced(expansion, x, x[:, 0])
-    for value in np.linspace(-3, 3, 61):
-        wide = np.asarray(expansion.look(np.float32([value])).wide)
-        pieces = wide[N_PAST + 2 : N_PAST + 2 + len(KNOTS)]
-        assert pieces @ heights == pytest.approx(np.interp(wide[N_PAST], KNOTS, heights), abs=1e-5)
-        assert np.count_nonzero(pieces) <= 2
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_a_strange_feature_explains_a_strange_label(sign):
-    x, y = sample(80)
-    y[40] = 1e6
-    deviations = x[:40, 0].astype(float).std()
-    for far, explained in ((STRANGE - 0.01, False), (STRANGE + 0.01, True)):
-        x[40, 0] = x[:40, 0].mean() + sign * far * deviations
-        _, _, shown, limits = advanced(FeatureExpansion(3), x, y)
-        assert shown[40] == (limits[40, 1] if explained else y[39])
 
 
 def test_simple_models_are_the_reference_predictors():

@@ -175,18 +175,6 @@ def test_a_row_with_a_date_is_predicted_alike_whatever_the_others_are(shops, sel
     assert seller.forecast_many(frame[780:790]).tolist() == whole[30:40].tolist()
 
 
-def test_the_year_after_the_first_one_is_predicted_by_its_trend():
-    rng = np.random.default_rng(0)
-    days = pd.date_range("2023-01-01", periods=425)
-    frame = pd.DataFrame({"day": days, "promo": rng.integers(0, 2, 425)})
-    labels = 100.0 + 0.1 * np.arange(425) + 30.0 * frame["promo"].to_numpy()
-    labels += 20.0 * (days.day_of_week == 5) + rng.normal(scale=15.0, size=425)
-    model = OnlineAutoMLRegressor(b=8)
-    model.learn_many(frame[:365], labels[:365])
-
-    assert np.sqrt(np.mean((model.forecast_many(frame[365:]) - labels[365:]) ** 2)) < 18.0
-
-
 @pytest.mark.parametrize(
     ("freq", "times", "length"), [("B", 1, 10), ("D", 2, 10), ("h", 1, 7), ("10min", 1, 13)]
 )

@@ -83,37 +83,6 @@ def test_the_label_that_is_least_expected_always():
     assert log_odds.lost[EXCESS] <= regret_bound(N_EXPERTS)
 
 
-def test_predictions_that_are_too_sure_are_calibrated():
-    """They say 1 where the class comes nine times in ten."""
-    rng = np.random.default_rng(1)
-    predictions = rng.choice([-1.0, 1.0], 4000)
-    labels = np.where(rng.uniform(size=4000) < 0.9, predictions, -predictions)
-    margins = reported(
-        LogOdds(B),
-        values_of(np.stack([predictions, predictions], 1)),
-        labels,
-        predictions,
-    )
-    probabilities = 1 / (1 + np.exp(-margins[1000:].astype(float)))
-
-    assert probabilities[predictions[1000:] > 0].mean() == pytest.approx(0.9, abs=0.02)
-    assert probabilities[predictions[1000:] < 0].mean() == pytest.approx(0.1, abs=0.02)
-    assert log_loss(margins[1000:], labels[1000:]).mean() < 0.34  # the entropy is .325
-
-
-def test_a_class_that_comes_once_in_ten_thousand_costs_what_its_frequency_does():
-    """The estimate of Krichevsky and Trofimov is nowhere clipped."""
-    labels = np.full(10_000, -1.0)
-    labels[5000] = 1
-    values = np.zeros((10_000, B + N_SIMPLE))
-    log_odds = LogOdds(B)
-    margins = reported(log_odds, values, labels, np.zeros(10_000))
-    shares = (np.cumsum(labels > 0) - (labels > 0) + 0.5) / (np.arange(10_000) + 1)
-    frequency = -np.log(np.where(labels > 0, shares, 1 - shares)).sum()
-
-    assert log_loss(margins, labels).sum() <= frequency + regret_bound(N_EXPERTS)
-
-
 def fresh(n):
     return np.zeros(n), VARIANCE * np.eye(n)
 
@@ -140,17 +109,3 @@ def test_a_hundred_thousand_examples_leave_it_sound():
 
     assert_sound(weights, covariance)
     assert np.abs(weights - np.linspace(-1, 1, 7)).max() < 0.5
-
-
-@pytest.mark.parametrize("idle", ["none", "zero", "the same again"])
-def test_what_was_true_is_forgotten_also_next_to_an_input_that_says_nothing(idle):
-    rng = np.random.default_rng(1)
-    inputs = rng.normal(size=(4000, 3))
-    inputs[:, 2] = {"none": inputs[:, 2], "zero": 0.0, "the same again": inputs[:, 1]}[idle]
-    sign = np.where(np.arange(4000) < 3000, 1, -1)
-    weights, covariance = fresh(3)
-    for x, s in zip(inputs, sign.tolist(), strict=True):
-        step(x, s * x[0] + rng.logistic() > 0, weights, covariance)
-
-    assert weights[0] < -0.2
-    assert_sound(weights, covariance)

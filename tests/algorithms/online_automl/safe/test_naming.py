@@ -33,10 +33,6 @@ def words(*groups, called=None):
     return Words(schema, represent(schema)), represent(schema)
 
 
-def crossed(reported, *interactions, names):
-    return reported.parameters(VWConfiguration(interactions, 0.5, names))["interactions"]
-
-
 def test_what_a_configuration_has_is_reported_in_words():
     reported, known = words(["temperature"], ["office hours", "wind"], ["a", "b", "c", "d"])
     names = (*known.standard, known.last, known.season)
@@ -52,23 +48,6 @@ def test_what_a_configuration_has_is_reported_in_words():
         "learning_rate": 0.25,
     }
     assert reported.groups == {"a, b, 2 more": ["a", "b", "c", "d"]}
-
-
-def test_parts_of_a_column_are_reported_by_its_name_and_the_part():
-    hours = [Origin("day", "hour", str(hour)) for hour in range(24)]
-    reported, known = words(
-        [*hours, Origin("day", "days"), Origin("text", "words"), Origin("text", "words")],
-        [Origin("colour", "", "red"), Origin("x", "missing")],
-        [Origin("size", "", "big"), Origin("size", "", "small")],
-        [Origin("kind", "", "a, b"), "y"],
-        [Origin("kind", "", "c")],
-    )
-
-    assert crossed(reported, ("a", "b"), ("c", "d"), ("a", "e"), names=known.raw) == [
-        "(day: hour, day: days, text: words) × (colour=red, x: missing)",
-        "(day: hour, day: days, text: words) × kind=c",
-        "size × (kind='a, b', y)",
-    ]
 
 
 names = st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=40)), min_size=2, max_size=12)

@@ -148,20 +148,6 @@ def test_champions_add_interactions():
     assert interactions[-1] == ["all pairs"]
 
 
-def test_representations_win_where_only_they_show():
-    """A label that follows the last one, and features of units that are far apart."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(4000, 2)) * [1e-3, 1e4] + [0, 1e5]
-    y = np.zeros(4000)
-    for t in range(1, 4000):
-        y[t] = 0.9 * y[t - 1] + 500 * x[t, 0] * (x[t, 1] - 1e5) / 1e4 + 0.1 * rng.normal()
-    _, log = predictions_of(OnlineAutoML(), stream_of(x, 1000 + y))
-    parameters = {e.configuration: e.parameters for e in log if hasattr(e, "parameters")}
-    last = [e.configuration for e in log if isinstance(e, ChampionChanged)][-1]
-
-    assert parameters[last]["features"].startswith("standardised, last")
-
-
 def test_the_initial_configuration_is_always_live():
     _, log = predictions_of(OnlineAutoML(b=4), stream_of(*abrupt(3000)))
     left = {e.configuration for e in log if isinstance(e, (Paused, Eliminated))}

@@ -12,7 +12,6 @@ from leaseboard.algorithms.online_automl.safe.scale import (
     LOW,
     MEAN,
     MOST_STRAYS,
-    NEAR,
     SHOWN,
     STABLE_FROM,
     STEADY,
@@ -30,15 +29,6 @@ def scale_of(labels):
     for label in labels:
         learn_label(float(label), scale)
     return scale
-
-
-@pytest.mark.parametrize(("apart", "extends"), [(1, True), (NEAR, True), (NEAR + 1, False)])
-def test_only_another_outlier_that_is_near_confirms_one(apart, extends):
-    labels = [1.0, 2.0, 3.0, 2.0] * 10
-    strays = [*labels, 1e6] * MOST_STRAYS
-    scale = scale_of([*strays, *labels, 1e6, *labels[: apart - 1], 9e5])
-
-    assert (scale[HIGH] > 1e6) == extends
 
 
 @given(LABELS)
@@ -105,30 +95,3 @@ def test_absurd_labels_are_shown_as_the_label_before_wherever_they_are(strays):
 
     assert scale[LOW : HIGH + 1].tolist() == clean[LOW : HIGH + 1].tolist()
     assert deviation(scale) == pytest.approx(deviation(clean), rel=0.02)
-
-
-@pytest.mark.parametrize("level", [1e3, -1e6])
-def test_a_level_that_stays_is_shown_in_full_from_the_fourth_label_on(level):
-    scale, shown = scale_of(ORDINARY), []
-    for label in ORDINARY[:7] + level:
-        shown.append(clipped(label, scale))
-        learn_label(label, scale)
-
-    assert shown[:MOST_STRAYS] == [ORDINARY[-1]] * MOST_STRAYS
-    assert shown[MOST_STRAYS:] == (ORDINARY[:7] + level)[MOST_STRAYS:].tolist()
-
-    for label in ORDINARY[7 : 7 + STEADY] + level:
-        learn_label(label, scale)
-    assert clipped(-1e3 * level, scale) == scale[SHOWN]  # a stray again
-
-
-@pytest.mark.parametrize(("apart", "strays"), [(200, 3), (500, 8)])
-def test_rare_events_are_learned_if_they_are_not_too_rare(apart, strays):
-    scale, found = scale_of(ORDINARY), []
-    for _ in range(8):
-        found.append(clipped(1e6, scale) != scale[HIGH])
-        learn_label(1e6, scale)
-        for label in np.resize(ORDINARY, apart - 1):
-            learn_label(label, scale)
-
-    assert found == [True] * strays + [False] * (8 - strays)

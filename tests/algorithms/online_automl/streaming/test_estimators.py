@@ -57,21 +57,6 @@ def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
     assert one.champion == blocks.champion
 
 
-@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
-def test_new_features_and_namespaces_join(settings):
-    model = OnlineAutoMLRegressor(**settings)
-    for t in range(200):
-        example = {"user": {"age": t % 7 - 3.0}, "item": {"price": t % 5 - 2.0}}
-        if t >= 100:
-            example["item"]["size"] = t % 3 - 1.0
-            example["place"] = {"height": t % 4 - 1.5}
-        model.learn_one(example, example["user"]["age"] * example["item"]["price"])
-
-    parameters = [getattr(event, "parameters", {}) for event in model.history]
-    crossed = {cross for one in parameters for cross in one.get("interactions", [])}
-    assert {"item|place", "item × place"} & crossed
-
-
 @pytest.mark.parametrize(
     ("x", "y", "w", "message"),
     [

@@ -20,24 +20,17 @@ GAPS = np.where(random.random(N) < 0.3, np.nan, X)
 TIMES = pd.date_range("2024-02-27", periods=N, freq="7h")
 FRAMES = {
     "floats": {"x": X, "z": X[::-1]},
-    "narrow": {"x": X.astype(np.float16), "n": np.arange(N, dtype=np.uint8)},
-    "booleans": {"x": X, "b": X > 0},
     "gaps": {"x": X, "g": GAPS},
     "few gaps": {**dict.fromkeys("abcde", X), "g": GAPS, "h": GAPS[::-1], "t": TIMES.where(X > 0)},
     "a gap at first": {"x": np.r_[np.nan, X[1:]], "z": X},
-    "nothing at all": {"x": np.full(N, np.nan), "z": X},
     "Int64": {"x": X, "n": pd.array([None, *range(1, N)], dtype="Int64")},
-    "Float64": {"f": pd.array(np.where(np.isnan(GAPS), None, GAPS), dtype="Float64")},
     "boolean": {"x": X, "b": pd.array([True, None, False] * (N // 3), dtype="boolean")},
     "texts": {"x": X, "c": COLOURS},
-    "string": {"x": X, "c": pd.array([None, *COLOURS[1:]], dtype="string")},
     "categories": {"x": X, "c": pd.Categorical(COLOURS)},
-    "numerals as categories": {"x": X, "c": pd.Categorical((np.arange(N) % 3).astype(str))},
     "times": {"x": X, "t": TIMES},
     "times of a zone with gaps": {"t": TIMES.tz_localize("Europe/Berlin").where(X > 0)},
     "days": {"x": X, "t": [dt.date(2024, 1, 1) + dt.timedelta(days=i) for i in range(N)]},
     "all kinds in one": {"x": pd.Series([1.0, "a", None, True, TIMES[0], 2] * (N // 6))},
-    "texts of digits": {"x": pd.Series(["1", "2"] * (N // 2), dtype=object)},
     "columns that are numbers": {0: X, 1: COLOURS},
 }
 
@@ -83,15 +76,6 @@ def test_a_frame_is_learned_as_its_rows(kind, settings, tmp_path):
     )
 
 
-def test_a_gap_where_there_never_was_one_and_a_feature_no_one_knows_get_an_answer():
-    model = OnlineAutoMLRegressor()
-    frame = pd.DataFrame({"x": X, "t": TIMES})
-    model.learn_many(frame, X)
-
-    for x in ({"x": None, "t": None}, {"new": None}, {}, {"t": "soon", "x": "many"}, {"new": 5}):
-        assert math.isfinite(model.predict_one(x))
-
-
 @pytest.mark.parametrize("settings", [{}, EVAL], ids=["default", "published"])
 def test_columns_in_another_order_gone_and_new(settings, tmp_path):
     frame = pd.DataFrame({"x": X, "c": COLOURS, "g": GAPS, "t": TIMES})
@@ -117,7 +101,6 @@ TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
         (TWICE, [1.0, 2.0], "column 'x' comes twice"),
         (pd.DataFrame({1: [1.0, 2.0], "1": ["a", "b"]}), [1.0, 2.0], "column '1' comes twice"),
         (pd.DataFrame({"x": [1.0, math.inf]}), [1.0, 2.0], "must be finite in 32 bits"),
-        (pd.DataFrame({"x": [1.0, math.inf], "c": ["a", "b"]}), [1.0, 2.0], "'x' is inf"),
         (pd.DataFrame({"x": ["a", "b"], "y": [None, [1]]}), [1.0, 2.0], "'y' holds a list"),
         (
             pd.DataFrame({"t": [None, TIMES[0]], "t weekday": ["tuesday", None]}),
@@ -126,11 +109,8 @@ TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
         ),
         (pd.DataFrame({"d": [1.0, 2j]}), [1.0, 2.0], "'d' holds complex numbers"),
         (pd.DataFrame({"x": [1.0, 2.0]}), [1.0, math.nan], "label nan must be finite"),
-        (pd.DataFrame({"x": [1.0, 2.0]}), [1.0, 1e39], "must be finite in 32 bits"),
         (pd.DataFrame({"x": [1.0, 2.0]}), ["1", "2"], "label '1' is a str"),
-        (pd.DataFrame({"x": [1.0, 2.0]}), pd.array([1, None], dtype="Int64"), "label nan"),
         (pd.DataFrame({"x": [1.0, 2.0]}), [1.0], "1 labels for 2 examples"),
-        (pd.DataFrame({"x": [1.0, 2.0]}), [[1.0], [2.0]], r"labels of shape \(2, 1\)"),
     ],
 )
 @pytest.mark.parametrize("settings", [{}, EVAL], ids=["default", "published"])

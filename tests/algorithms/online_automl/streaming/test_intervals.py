@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 
 
@@ -38,22 +37,3 @@ def test_none_are_made_up_before_there_is_evidence():
     for t in range(8):
         model.learn_one({"a": float(t)}, float(t * t))
     assert model.predict_interval_one({"a": 1.0}) == (-math.inf, math.inf)
-
-
-def test_the_user_names_levels(model):
-    own = OnlineAutoMLRegressor(b=4, levels=(0.7,))
-    own.learn_many(*noisy(1000))
-
-    assert own.predict_interval_one({"0": 1.0}, level=0.7)[0] > -math.inf
-    assert own.predict_interval_one({"0": 1.0})[0] > -math.inf
-    with pytest.raises(UsageError, match=r"level 0.8 is not one of 0.7, 0.9, .* levels=\(0.8,\)"):
-        own.predict_interval_one({"0": 1.0}, level=0.8)
-    with pytest.raises(UsageError, match="level 90 is not one of"):
-        OnlineAutoMLRegressor().predict_interval_one({"0": 1.0}, level=90)
-    with pytest.raises(UsageError, match=r"levels=0.9999 must be at most"):
-        OnlineAutoMLRegressor(levels=(0.9999,))
-
-
-def test_published_races_have_none():
-    with pytest.raises(UsageError, match="'chacha-literal' keeps no prediction intervals"):
-        OnlineAutoMLRegressor(algorithm="chacha-literal").predict_interval_one({"a": 1.0})

@@ -170,33 +170,6 @@ def test_of_too_many_the_oldest_are_dropped():
         model.learn_label(19, y[19])
 
 
-def test_an_example_that_changes_while_it_waits_is_learned_unchanged(tmp_path):
-    x = {"a": 1, "b": True, "space": {"c": np.float32(0.5)}, "text": "red"}
-    model, at_once = OnlineAutoMLRegressor(**SMALL), OnlineAutoMLRegressor(**SMALL)
-    at_once.learn_one(x, 3)
-    model.predict_one(x, id=0)
-    x["a"] = x["space"]["c"] = 9.0
-    model.learn_label(0, 3)
-
-    assert known(model, tmp_path) == known(at_once, tmp_path)
-
-
-def test_classes_come_later_too(tmp_path):
-    model = OnlineAutoMLClassifier(algorithm="chacha", b=2)
-    at_once = OnlineAutoMLClassifier(algorithm="chacha", b=2)
-    for t in range(60):
-        x = {"a": t % 3 - 1.0}
-        at_once.learn_one(x, t % 3 == 2)
-        prediction = model.predict_one(x, id=t)
-        assert prediction == model.predict_one(x)
-        if t >= 20:
-            model.learn_label(t - 20, (t - 20) % 3 == 2)
-    for t in range(40, 60):
-        model.learn_label(t, t % 3 == 2)
-
-    assert known(model, tmp_path) == known(at_once, tmp_path)
-
-
 def test_intervals_of_predictions_that_wait_are_as_wide_as_the_delay_makes_them():
     """A random walk: 50 steps ahead the error is seven times that of one."""
     walk = np.cumsum(np.random.default_rng(3).normal(size=4000))
@@ -215,29 +188,6 @@ def test_intervals_of_predictions_that_wait_are_as_wide_as_the_delay_makes_them(
 
     assert 0.88 < np.mean(held) < 0.92
     assert 5 < np.mean(widths) < 10
-
-
-def test_what_follows_the_last_label_is_not_trusted_where_it_is_old():
-    """An autoregression that forgets in 20 steps: one ahead it is known, 100 ahead not at all."""
-    rng = np.random.default_rng(4)
-    noise, label, labels = rng.normal(size=4000), 0.0, []
-    for t in range(4000):
-        label = 0.95 * label + noise[t]
-        labels.append(label + 3.0 * (t % 2))
-    x = [{"a": float(t % 2), "b": float(b)} for t, b in enumerate(rng.normal(size=4000))]
-    model, predictions, others = OnlineAutoMLRegressor(**SMALL), [], []
-    for t in range(4000):
-        others.append(model.predict_one(x[t]))
-        predictions.append(model.predict_one(x[t], id=t))
-        if t >= 100:
-            model.learn_label(t - 100, labels[t - 100])
-
-    waited, trusted = (
-        np.mean((np.array(found) - labels)[1000:] ** 2) / np.var(labels[1000:])
-        for found in (predictions, others)
-    )
-    assert waited < 1
-    assert trusted > 1.3
 
 
 def test_dates_and_gaps_wait_unchanged_in_memory_and_in_a_file(tmp_path):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
@@ -61,27 +60,3 @@ def test_one_example_one_column_and_none(kind):
     assert model.feature_importances_ == {}
     model.learn_one({"a": 2.0}, 0.0)
     assert [*model.feature_importances_] == ["a"]
-
-
-def test_classes_are_found_by_what_divides_them():
-    random = np.random.default_rng(3)
-    x = random.normal(size=(500, 3)).astype(np.float32)
-    model = OnlineAutoMLClassifier(b=4)
-    model.learn_many(x, np.digitize(x[:, 1], [-0.5, 0.5]))
-    assert next(iter(model.feature_importances_)) == "1"
-    assert model.feature_importances_["1"] > 0.5
-
-
-@pytest.mark.parametrize("kind", [StreamRegressor, StreamClassifier])
-def test_scikit_has_them_in_the_order_of_its_columns(kind):
-    import pandas as pd
-    from sklearn.exceptions import NotFittedError
-
-    random = np.random.default_rng(4)
-    frame = pd.DataFrame(random.normal(size=(300, 12)), columns=[f"c{9 - i}" for i in range(12)])
-    with pytest.raises(NotFittedError):
-        _ = kind().feature_importances_
-    for X in (frame, frame.to_numpy()):
-        model = kind(settings={"b": 4}).fit(X, (frame["c4"] > 0).astype(float))
-        assert model.feature_importances_.shape == (12,)
-        assert model.feature_importances_.argmax() == 5

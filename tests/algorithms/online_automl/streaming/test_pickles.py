@@ -1,17 +1,14 @@
 """An unpickled model is as any other."""
 
 import copy
-import io
 import pickle
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
-    files,
 )
 
 
@@ -52,12 +49,3 @@ def test_an_unpickled_model_and_a_copy_are_the_same_model(kind, tmp_path):
         one.learn_many(X, y if kind is OnlineAutoMLRegressor else (y > 0).tolist())
     for double in doubles:
         assert saved(double, tmp_path / "double") == saved(model, tmp_path / "model")
-
-
-def test_one_of_another_version_is_refused(monkeypatch):
-    monkeypatch.setattr(files.plain, "VERSION", 0)
-    content = pickle.dumps(learned(algorithm="chacha"))
-    monkeypatch.undo()
-
-    with pytest.raises(UsageError, match=r"the pickle .*leaseboard-model 0"):
-        pickle.load(io.BytesIO(content))

@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from river import base, checks, datasets, ensemble, evaluate, metrics
-from river.preprocessing import StandardScaler
+from river import base, checks, datasets, evaluate, metrics
 
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
@@ -40,34 +39,6 @@ def test_river_takes_the_models_for_its_own():
 
     assert mae(OnlineAutoMLRegressor()) < 1
     assert accuracy.get() > 0.4
-
-
-def test_a_clone_has_the_settings_and_nothing_else():
-    model = OnlineAutoMLRegressor({"n": ["ordinal_date"]}, 3, **FEW)
-    mae(model, 50)
-    double = model.clone({"b": 4})
-
-    assert double.examples == 0
-    assert (double.namespaces, double.seed, double.settings) == (
-        {"n": ["ordinal_date"]},
-        3,
-        {"b": 4},
-    )
-    assert model.settings == {"b": 2}
-
-
-def test_pipelines_and_bags_hold_the_models():
-    bag = ensemble.BaggingRegressor(
-        StandardScaler() | OnlineAutoMLRegressor(**FEW), n_models=3, seed=1
-    )
-
-    assert mae(StandardScaler() | OnlineAutoMLRegressor()) < 1
-    assert mae(bag, 100) < 40
-    assert [model["OnlineAutoMLRegressor"].examples > 50 for model in bag] == [True] * 3
-
-
-def test_labels_may_be_delayed():
-    assert mae(OnlineAutoMLRegressor(), delay=10) < 5
 
 
 CODE = """
