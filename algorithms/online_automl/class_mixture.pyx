@@ -5,6 +5,7 @@ import numpy as np
 from libc.math cimport sqrt
 
 from leaseboard.algorithms.elementary cimport exp, log
+from leaseboard.algorithms.online.row_calls cimport RowCalls
 from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, soften, step_pool
 from leaseboard.algorithms.online_automl.members.pool cimport ClassPool
 from leaseboard.algorithms.online_automl.safe cimport bayes
@@ -184,6 +185,8 @@ cdef class ClassMixture:
     ):
         """Return the probabilities of the classes; then, if it has importance, learn the class.
 
+        Of two classes they are those of their race.
+
         Parameters
         ----------
         margins : ndarray of float64, shape (n_classes - 1,)
@@ -198,7 +201,23 @@ cdef class ClassMixture:
         -------
         ndarray of float64, shape (n_classes,)
         """
-        cdef double[::1] found = np.empty(self.n_classes)
+        found = np.empty(self.n_classes)
+        self.write(margins, example, number, importance, pool, found)
+        return found
+
+    cdef int write(
+        self, const double[::1] margins, const float[::1] example, Py_ssize_t number,
+        float importance, ClassPool pool, double[::1] found,
+    ) except -1:
+        """Do `take`, and write the probabilities."""
+        if self.n_classes <= 2:
+            for k in range(self.n_classes):
+                found[k] = 1.0
+            if self.n_classes == 2:
+                bayes.one_vs_rest(margins, found)
+            if importance > 0.0:
+                self.count_class(number, importance)
+            return 0
         bayes.one_vs_rest(margins, self._own)
         self._take(&self._own[0], &example[0], number, importance, &found[0])
         if pool is not None:
@@ -206,7 +225,7 @@ cdef class ClassMixture:
             pool.take(&self._own[0], &example[0], number, importance, &found[0])
             if importance > 0.0:
                 pool.count()
-        return np.asarray(found)
+        return 0
 
     def train(self, example, number, importance) -> None:
         """Let the regressions alone learn."""
@@ -269,3 +288,59 @@ cdef class ClassMixture:
         for m in range(N_EXPERTS):
             self._shown[m] = experts[m * n_classes + number]
         bayes.learn(self._shown, worth, self.bayes, self._lost, N_EXPERTS)
+
+
+cdef class ClassRow:
+    """Way of one example after another through the races of all classes, each in the same row.
+
+    Parameters
+    ----------
+    whole : OneVsRest
+        As long as its columns are the same.
+    row : ndarray of float32, shape (n_features,)
+    """
+
+    cdef readonly object row
+    cdef object whole
+    cdef const float[::1] example
+    cdef list ones
+    cdef double[::1] margins, room
+
+    def __init__(self, whole, row):
+        self.whole, self.row, self.example, self.ones = whole, row, row, []
+
+    cdef int join(self) except -1:
+        """Let races in that have begun since."""
+        races = self.whole.races
+        if len(self.ones) < len(races):
+            self.ones += [race.single_calls(self.row) for race in races[len(self.ones):]]
+            self.margins, self.room = np.zeros(len(self.ones)), np.zeros(1 + len(self.ones))
+        return 0
+
+    def predict(self):
+        """Return the probabilities of the example in the row; nothing is learned."""
+        self.join()
+        for k in range(len(self.ones)):
+            self.margins[k] = (<RowCalls>self.ones[k]).predict_row()
+        mixture = <ClassMixture>self.whole.mixture
+        found = np.empty(mixture.n_classes)
+        mixture.write(self.margins, self.example, 0, 0.0, self.whole.pool, found)
+        return found
+
+    def learn(self, double number, double importance):
+        """Learn its class; return whether there are events to report."""
+        cdef Py_ssize_t which = <Py_ssize_t>number
+        cdef list due = []
+        mixture = <ClassMixture>self.whole.mixture
+        if which >= mixture.n_classes:
+            self.whole.welcome(which)
+        self.join()
+        for k in range(len(self.ones)):
+            one = <RowCalls>self.ones[k]
+            if one.learn_row(1.0 if which == 1 + k else -1.0, importance):
+                due.append(k)
+            self.margins[k] = one.said
+        mixture.write(
+            self.margins, self.example, which, importance, self.whole.pool, self.room
+        )
+        return self.whole.learned(self.row, which, importance, due)

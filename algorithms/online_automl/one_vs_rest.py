@@ -20,15 +20,17 @@ from leaseboard.algorithms.events import (
     Event,
     LeaseGranted,
 )
-from leaseboard.algorithms.online.row_calls import RowCalls
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.class_mixture import ClassMixture
+from leaseboard.algorithms.online_automl.class_mixture import ClassMixture, ClassRow
 from leaseboard.algorithms.online_automl.last_rows import REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.safe.bayes import one_vs_rest
 from leaseboard.algorithms.plain import Saved, fill
-from leaseboard.algorithms.transcendental import exp
+
+BLOCK = 512
+"""Examples that each race learns before the next one does, at most: longer than a round, so that
+few rounds are torn, and not so long that much has to be kept of each class."""
 
 STRIDE = 1_000_000
 """Numbers that the configurations of one race have, at most."""
@@ -144,11 +146,13 @@ class OneVsRest(Saved):
 
         The class before it is not known, if it is `later`.
         """
-        if self.n_classes <= 2 or example is None:
-            return self._own(margins)
+        if example is None:
+            found: Doubles = np.empty(self.n_classes)
+            one_vs_rest(margins, found)
+            return found
         last = self.mixture.last
         self.mixture.last = -1 if later else last
-        found: Doubles = self.mixture.take(margins, example, pool=self.pool)
+        found = self.mixture.take(margins, example, pool=self.pool)
         self.mixture.last = last
         return found
 
@@ -173,16 +177,58 @@ class OneVsRest(Saved):
             If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
-        numbers = zip(classes.tolist(), importances.tolist(), strict=True)
-        for t, (number, importance) in enumerate(numbers):
-            one, known = self._at(examples[t]), self.n_classes
-            if importance <= 0.0 or number >= known:
-                found[t, :known] = one.predict()
-            if importance > 0.0:
-                one.learn(number, importance)
-                if number < known:
-                    found[t, :known] = self._own(one.margins) if known <= 2 else one.said
+        start = 0
+        while start < len(classes):
+            known, ahead = self.n_classes, slice(start, start + BLOCK)
+            plain = (importances[ahead] > 0) & (classes[ahead] < known)
+            if plain[0]:  # as far as nothing new comes, and none is passed over
+                stop = start + int(np.append(plain, False).argmin())
+                part = slice(start, stop)
+                found[part, :known] = self._learn(examples[part], classes[part], importances[part])
+            else:
+                one, stop = self._at(examples[start]), start + 1
+                found[start, :known] = one.predict()
+                if importances[start] > 0:
+                    one.learn(int(classes[start]), float(importances[start]))
+            start = stop
         return found[:, : self.n_classes]
+
+    def _learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
+        """Learn examples of classes that came before, race after race, then the mixture."""
+        margins = np.empty((len(classes), len(self.races)))
+        for k, race in enumerate(self.races):
+            labels = np.where(classes == 1 + k, 1, -1).astype(np.float32)
+            margins[:, k] = self._advance(k, race, examples, labels, importances)
+        found = np.empty((len(classes), self.n_classes))
+        rows = zip(margins, examples, classes.tolist(), importances.tolist(), strict=True)
+        for t, (of_races, example, number, importance) in enumerate(rows):
+            found[t] = self.mixture.take(of_races, example, number, importance, self.pool)
+            self.last.add_one(self.at, example, number, importance)
+            self.at += 1
+        return found
+
+    def _advance(
+        self, k: int, race: Race, examples: Floats, labels: Floats, importances: Floats
+    ) -> Floats:
+        """Let a race learn a block; return progressive predictions."""
+        predictions, done = np.empty(len(labels), dtype=np.float32), 0
+        while done < len(labels):
+            rest, live = slice(done, None), len(race.live)
+            n = race.learn(examples[rest], labels[rest], importances[rest], predictions[rest])
+            self.model_examples += live * n
+            done += n
+            if race.is_due():
+                self.record(k, race.decide())
+        return predictions
+
+    def learned(self, row: Floats, number: int, importance: float, due: list[int]) -> bool:
+        """Note an example that all learned, and what is due; return whether there are events."""
+        self.model_examples += self.n_live
+        for k in due:
+            self.record(k, self.races[k].decide())
+        self.last.add_one(self.at, row, number, importance)
+        self.at += 1
+        return self.is_due()
 
     def _at(self, example: Floats) -> ClassRow:
         """Return the way of an example of its own."""
@@ -269,20 +315,12 @@ class OneVsRest(Saved):
             race.share(max(self.expected, 1 + number) + 1)
             # The first race has reported the groups of columns, which are the same for all.
             events: list[Event] = [e for e in race.open() if not isinstance(e, ColumnsGrouped)]
-            labels, done = np.full(len(rows), -1, dtype=np.float32), 0
-            while done < len(rows):
-                rest, live = slice(done, None), len(race.live)
-                n = race.learn(
-                    rows[rest], labels[rest], weights[rest], np.empty_like(labels[rest])
-                )
-                self.model_examples += live * n
-                done += n
-                if race.is_due():
-                    events += race.decide()
-            # Nothing was changed until here.
+            # Nothing is changed until here.
             self.races.append(race)
             self.arrived.append(self.at)
-            self.record(len(self.races) - 1, events)
+            self.record(number - 1, events)
+            labels = np.full(len(rows), -1, dtype=np.float32)
+            self._advance(number - 1, race, rows, labels, weights)
         self.n_classes = 1 + number
         self.mixture.grow(self.schema.n_features, self.n_classes)
         if number == 2:
@@ -297,13 +335,6 @@ class OneVsRest(Saved):
         race = self.new_race(self.schema)
         race.release_pool()
         return race
-
-    def _own(self, margins: Doubles) -> Doubles:
-        """Return the races' probabilities, scaled to 1."""
-        found = np.ones(self.n_classes)
-        if self.n_classes > 1:
-            one_vs_rest(margins, found)
-        return found
 
     # -- inspection ---------------------------------------------------------------------------
 
@@ -323,60 +354,3 @@ class OneVsRest(Saved):
         self.mixture.grow(self.schema.n_features, self.n_classes)
         super().fill(state)
         self.record(0, ())
-
-
-class ClassRow:
-    """Way of one example after another through the races of all classes, each in the same row.
-
-    Parameters
-    ----------
-    whole : OneVsRest
-        As long as its columns are the same.
-    row : ndarray of float32, shape (n_features,)
-
-    Attributes
-    ----------
-    margins, said : ndarray of float64
-        Before the class that was learned last: what the races predicted, and of more than two
-        classes the probabilities.
-    """
-
-    def __init__(self, whole: OneVsRest, row: Floats) -> None:
-        self.whole, self.row = whole, row
-        self._ones: list[RowCalls] = []
-        self.margins = self.said = np.zeros(0)
-
-    @property
-    def _races(self) -> list[RowCalls]:
-        for race in self.whole.races[len(self._ones) :]:
-            self._ones.append(race.single_calls(self.row))
-        return self._ones
-
-    def predict(self) -> Doubles:
-        """Return the probabilities of the example in the row; nothing is learned."""
-        ones, n_classes = self._races, self.whole.n_classes
-        if n_classes == 2:  # as `OneVsRest._own`, in a third of its time
-            margin = min(max(ones[0].predict(), -500.0), 500.0)
-            second = 1.0 / (1.0 + exp(-margin))
-            first = max(1.0 - second, 0.0)
-            return np.array((first / (first + second), second / (first + second)))
-        margins = np.array([one.predict() for one in ones])
-        return self.whole.of_margins(margins, self.row)
-
-    def learn(self, number: float, importance: float) -> bool:
-        """Learn its class; return whether there are events to report."""
-        whole, k = self.whole, int(number)
-        if k >= whole.n_classes:
-            whole.welcome(k)
-        whole.model_examples += whole.n_live
-        for place, one in enumerate(self._races):
-            if one.learn(1.0 if k == 1 + place else -1.0, importance):
-                whole.record(place, whole.races[place].decide())
-        self.margins = np.array([one.said for one in self._ones])
-        if whole.n_classes > 2:
-            self.said = whole.mixture.take(self.margins, self.row, k, importance, whole.pool)
-        else:
-            whole.mixture.count_class(k, float(np.float32(importance)))
-        whole.last.add_one(whole.at, self.row, k, importance)
-        whole.at += 1
-        return whole.is_due()

@@ -62,6 +62,9 @@ TRIES = 20
 """Pairs of examples from which a node's column is drawn: the first that differ in it."""
 
 cdef enum:
+    TOGETHER = 4  # numbers of a node that are summed or moved at once
+
+cdef enum:
     # The fields of `RandomTrees.totals`: labels learned, their mean and sum of squared deviations,
     # the first label, and then the last ones less it.
     SEEN, MEAN, SQUARES, CENTER, FIRST_LAG
@@ -115,10 +118,11 @@ cdef class RandomTrees(Member):
         k = max(1, self.n_classes)
         self.inner = np.zeros((n_trees, N_INNER, 2), dtype=np.int32)
         shape = n_trees, 2 * N_INNER + 1, k + 1
-        self.nodes = np.zeros(shape, np.float32)
+        room = np.zeros(n_trees * (2 * N_INNER + 1) * (k + 1) + TOGETHER, np.float32)
+        self.nodes = room[:-TOGETHER].reshape(shape)
         self.path = np.zeros((DEPTH + 1, n_trees), dtype=np.uint32)
-        self._room = np.zeros(self.n_features + LAGS + k + 2 * (DEPTH + 1) * n_trees)
-        self._gradient = np.zeros(k, np.float32)
+        self._room = np.zeros(self.n_features + LAGS + k + TOGETHER + 2 * (DEPTH + 1) * n_trees)
+        self._gradient = np.zeros(k + TOGETHER, np.float32)  # it ends with zeros
 
     def _extend(self, n_trees) -> None:
         """Make room for so many trees and classes; what is new is 0."""
@@ -250,18 +254,24 @@ cdef class RandomTrees(Member):
                 side = (column >> 31) | 1
                 below[tree] = 2 * path[tree] + 1 + (side * value > side * threshold)
             path = below
-        # The sums, tree after tree.
+        # The sums, tree after tree, of a few outputs at once: beyond the last one is another node.
         if k == 1:
             scores[0] = sum_of_one(nodes, &self.path[0, 0], n_trees)
             return
-        for j in range(k):
-            scores[j] = 0.0
-        for tree in range(n_trees):
-            for level in range(DEPTH + 1):
-                node = nodes + self.path[level, tree] * (k + 1)
-                for j in range(k):
-                    scores[j] += node[j]
-            nodes += (k + 1) * (2 * N_INNER + 1)
+        for j in range(0, k, 4):
+            first = second = third = fourth = 0.0
+            path = &self.path[0, 0]
+            for tree in range(n_trees):
+                for level in range(DEPTH + 1):
+                    node = nodes + path[level * n_trees + tree] * (k + 1)
+                    first += node[0]
+                    second += node[1]
+                    third += node[2]
+                    fourth += node[3]
+                nodes += (k + 1) * (2 * N_INNER + 1)
+            nodes += 4 - n_trees * (k + 1) * (2 * N_INNER + 1)
+            scores[j] = first
+            scores[j + 1], scores[j + 2], scores[j + 3] = second, third, fourth
 
     cdef void _step(self, double more, double worth) noexcept nogil:
         """Move the weights of all nodes on the paths; of numbers no further than to the label.
@@ -272,7 +282,7 @@ cdef class RandomTrees(Member):
         cdef Py_ssize_t size = n_trees * (DEPTH + 1), tree, level, at, i, j
         cdef double start = _NUMBER_START if worth > 0.0 else _CLASS_START
         cdef double rate = self.rate(), together = 0.0, shrunk
-        cdef double *roots = &self._room[self.n_features + LAGS + k]
+        cdef double *roots = &self._room[self.n_features + LAGS + k + TOGETHER]
         cdef double *sizes = roots + size
         cdef const uint32_t *path = &self.path[0, 0]
         cdef const float *gradient = &self._gradient[0]
@@ -297,14 +307,20 @@ cdef class RandomTrees(Member):
             shrunk = rate / (worth * together)
             for i in range(size):
                 sizes[i] = shrunk / roots[i]
-        nodes = &self.nodes[0, 0, 0]
-        for tree in range(n_trees):
-            for level in range(DEPTH + 1):
-                node = nodes + path[level * n_trees + tree] * (k + 1)
-                along = <float>sizes[tree * (DEPTH + 1) + level]
-                for j in range(k):
-                    node[j] -= along * gradient[j]
-            nodes += (k + 1) * (2 * N_INNER + 1)
+        for j in range(0, k, 4):
+            nodes = &self.nodes[0, 0, 0] + j
+            first, second, third, fourth = gradient[0], gradient[1], gradient[2], gradient[3]
+            gradient += 4
+            for tree in range(n_trees):
+                for level in range(DEPTH + 1):
+                    node = nodes + path[level * n_trees + tree] * (k + 1)
+                    along = <float>sizes[tree * (DEPTH + 1) + level]
+                    node[0] -= along * first
+                    if k > 1:
+                        node[1] -= along * second
+                        node[2] -= along * third
+                        node[3] -= along * fourth
+                nodes += (k + 1) * (2 * N_INNER + 1)
 
     cdef double rate(self) noexcept nogil:
         """Return the rate η."""

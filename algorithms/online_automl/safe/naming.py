@@ -98,7 +98,6 @@ class Words:
         self._schema = schema
         self._features = lru_cache(maxsize=MOST_KEPT)(self.features)
         self._interactions = lru_cache(maxsize=MOST_KEPT)(self._describe_interactions)
-        self._product = lru_cache(maxsize=None)(self._describe_product)
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
@@ -145,8 +144,7 @@ class Words:
             if all_of_it and left >= {*all_of_it}:
                 left -= {*all_of_it}
                 words.append(kind)
-        some = sorted(left - {*self._past}, key=self._order.__getitem__)
-        words += [self._unit(name, with_kind=True) for name in some]
+        words += self._units(left - {*self._past}, with_kind=True)
         return ", ".join([*words, *(self._past[name] for name in self._past if name in left)])
 
     def _describe_interactions(
@@ -164,10 +162,7 @@ class Words:
             kinds = [kind for kind, names in self._kinds.items() if {*names} == squares]
             which = f"{kinds[0]} features" if kinds else ", ".join(self._units(squares, with_kind))
             found.append("all pairs" if squares == own else f"all pairs of {which}")
-        return [*found, *(self._product(one, with_kind) for one in left)]
-
-    def _describe_product(self, names: Interaction, with_kind: bool) -> str:
-        return " × ".join(self._units(names, with_kind))
+        return [*found, *(" × ".join(self._units(one, with_kind)) for one in left)]
 
     def _units(self, names: Iterable[str], with_kind: bool) -> list[str]:
         ordered = sorted(names, key=self._order.__getitem__)
