@@ -100,12 +100,6 @@ def _singles(given: NDArray[Any]) -> list[Any]:
     return list(given) if given.dtype.kind in "mM" else given.tolist()
 
 
-def is_numeric(X: Any) -> bool:
-    """Return whether NumPy reads `X` as `learn_one` does: not a frame of other kinds."""
-    dtypes = X.dtypes if hasattr(X, "columns") else ()
-    return all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes)
-
-
 def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
     """Return the names of the columns of `X`, and its values, of which NaN is missing.
 
