@@ -1,10 +1,7 @@
 """A race that won on a stream is registered as the model that `learn` makes, and goes on."""
 
-import itertools
-
 import mlflow.pyfunc
 import numpy as np
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
@@ -47,21 +44,6 @@ def test_it_predicts_what_learn_would_and_goes_on(race, algorithm, data, fields,
     np.testing.assert_array_equal(served.predict(features), model.predict(features))
     model.learn_table(frame.rename(columns={"y": model.target}))
     assert model.model.examples == len(rows) + len(frame)
-
-
-def test_a_model_of_a_stream_with_free_text_is_served(race, tmp_path):
-    random = np.random.default_rng(0)
-    words = np.array(["".join(pair) for pair in itertools.product("bdfgk", "aeiou")])
-    texts = [" ".join(random.choice(words, 90)) for _ in range(60)]
-    labels = [text.count("ba") / 9 for text in texts]
-    pd.DataFrame({"text": texts, "y": labels}).to_csv(tmp_path / "notes.csv", index=False)
-    _, _, fitted = race("vanilla", f"file:{tmp_path / 'notes.csv'}")
-    logged._write(tmp_path / "model", fitted.model, fitted.dataset.features, "m-1")
-    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
-    sent = pd.DataFrame({"text": ["ba ba ba", "du", None]})
-
-    assert np.array_equal(served.predict(sent), fitted.model.predict(sent))
-    assert served.predict(sent)[0] > served.predict(sent)[1]
 
 
 def test_what_cannot_go_on_is_refused(race, tmp_path):
