@@ -49,13 +49,12 @@ from benchmarks.drill_faults import (
 )
 from leaseboard.algorithms.seeds import generator
 from leaseboard.flows.live_update import run_update
+from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.first_files import write_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.model import state_of
-from leaseboard.tasks.live.record import ROLES, ModelRecord
+from leaseboard.tasks.live.record import ROLES, LossTotal, ModelRecord
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
-from leaseboard.tasks.live.shadow import CHAMPION
 from leaseboard.tasks.models.columns import Values
 from leaseboard.tasks.models.model import load as load_model
 from leaseboard.tasks.models.stream_model import StreamModel

@@ -11,9 +11,9 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.flows.console import say
 from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
+from leaseboard.tasks.live.incidents import notify_failure
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.model import state_of, status_command
-from leaseboard.tasks.live.notification import notify_failure
 from leaseboard.tasks.live.page import PAGE
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.live.update import open_update

@@ -258,8 +258,8 @@ def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
 
     Example: leaseboard live rollback sales
     """
-    from leaseboard.tasks.live.promotion import begun_by_hand, roll_back
-    from leaseboard.tasks.live.shadow import ROLLED_BACK
+    from leaseboard.tasks.live.candidates import begun_by_hand, roll_back
+    from leaseboard.tasks.live.candidates import ROLLED_BACK
 
     live, now = live_of(_located(file), run_dir), datetime.now(UTC)
     with live.state.update_lock():
@@ -269,8 +269,7 @@ def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
 
 
 def _promote_live(uri: str, file: Path, run_dir: Path | None, force: bool) -> int:
-    from leaseboard.tasks.live.promotion import begun_by_hand, promote_by_hand
-    from leaseboard.tasks.live.shadow import CHAMPION
+    from leaseboard.tasks.live.candidates import CHAMPION, begun_by_hand, promote_by_hand
 
     live, now = live_of(file, run_dir), datetime.now(UTC)
     at = now.isoformat(timespec="seconds")

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.values import ValueKind
+from leaseboard.tasks.live.candidates import Shadow
 from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, Contract, read_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
 from leaseboard.tasks.live.record import DECIDED
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.live.shadow import Shadow
 from leaseboard.tasks.machine.addresses import filled
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import PATIENCE, State

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding, MonitoredDays
-from leaseboard.tasks.live.losses import label_of
-from leaseboard.tasks.live.shadow import CHAMPION
+from leaseboard.tasks.live.rows import label_of
 from leaseboard.tasks.models.columns import frame_of
 from leaseboard.tasks.models.model import Prediction
 from leaseboard.tasks.store.live_tables import HistoryEntry, StoredRow

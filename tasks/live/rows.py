@@ -78,6 +78,12 @@ def to_json(values: Any) -> str:
     return json.dumps(values, separators=(",", ":"), sort_keys=True)
 
 
+def label_of(row: StoredRow) -> Any:
+    """Return the label of a labelled row."""
+    assert row.label is not None
+    return json.loads(row.label)
+
+
 def checksum_of(text: str) -> int:
     """Return the checksum of a text."""
     return zlib.crc32(text.encode())

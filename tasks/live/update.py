@@ -36,21 +36,19 @@ import pandas as pd
 from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.algorithms.tables.values import text_of
-from leaseboard.tasks.live import monitoring, notification, rows, training, validation
+from leaseboard.tasks.live import candidates, incidents, monitoring, rows, validation
+from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
 from leaseboard.tasks.live.contract import UNDECIDED, Contract
 from leaseboard.tasks.live.contract_check import AHEAD, check, first_kinds, with_absent
 from leaseboard.tasks.live.erasure import expire
-from leaseboard.tasks.live.incidents import Incident
+from leaseboard.tasks.live.incidents import LAST_UPDATE, Incident
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.losses import by_day, losses_of
 from leaseboard.tasks.live.model import LiveModel, status_command
-from leaseboard.tasks.live.notification import LAST_UPDATE
 from leaseboard.tasks.live.page import build
 from leaseboard.tasks.live.publication import publish
-from leaseboard.tasks.live.record import DECIDED, ModelRecord
+from leaseboard.tasks.live.record import DECIDED, ModelRecord, by_day, losses_of
 from leaseboard.tasks.live.rows import Batch
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
 from leaseboard.tasks.live.sources import pending
 from leaseboard.tasks.live.work import Conduct, Step, UpdateResult, Work, in_words
 from leaseboard.tasks.machine.failpoints import reach
@@ -99,7 +97,7 @@ class Update:
         """How many of these are in the state, or in changes that are about to be written."""
         self.held: dict[str, list[Incident]] = {}
         """Why batches were rejected in this update, by their names."""
-        notification.check_addresses(self.settings.alerts)
+        incidents.check_addresses(self.settings.alerts)
         self.lifecycle = LifecycleState.read(self.state.lifecycle())
         live.serve_purpose(self.lifecycle)
         self._take_up(live.contract)
@@ -186,7 +184,7 @@ class Update:
         self.close()
         reach("live.after-close")
         build(ModelRecord(self.settings, self.state, self.now), home)
-        for line in notification.undelivered(make("notify", self.notify)()):
+        for line in incidents.undelivered(make("notify", self.notify)()):
             conduct.say(f"leaseboard: {line}", err=True)
         result.incidents = [each.incident for each in self.lifecycle.cases if each.is_open]
         return result
@@ -358,7 +356,7 @@ class Update:
         """Join labels with the predictions of their rows; make the first champion if none is."""
         work.labelled = work.rows.labelled + [row for row in work.rows.new if row.is_labelled]
         if self.shadow.in_role(CHAMPION) is None:
-            training.make_first_champion(self, work)
+            candidates.make_first_champion(self, work)
         work.losses = losses_of(work.labelled)
         work.changes.days = by_day(work.labelled, work.losses)
         work.changes.rows = work.rows.new
@@ -374,10 +372,10 @@ class Update:
         champion = self.shadow.in_role(CHAMPION)
         if champion is None or work.made_champion:
             return
-        self.shadow.learn(training.rows_to_learn(self, work))
-        why = training.why_due(self, work)
+        self.shadow.learn(candidates.rows_to_learn(self, work))
+        why = candidates.why_due(self, work)
         if why:
-            training.make_challenger(self, work, champion, why)
+            candidates.make_challenger(self, work, champion, why)
 
     def evaluate(self, work: Work) -> None:
         """Compare the champion with its rivals on the rows whose label has come."""
@@ -428,9 +426,9 @@ class Update:
         """Publish the candidates that have a role, and their days."""
         publish(uri, replace(self.live, contract=self.contract), self.now, flow_run=flow_run)
 
-    def notify(self) -> list[notification.Receipt]:
+    def notify(self) -> list[incidents.Receipt]:
         """Send what is in the outbox, and remove what was delivered."""
-        return notification.send(self.state, self.settings.alerts)
+        return incidents.send(self.state, self.settings.alerts)
 
     def commit(self, work: Work) -> None:
         """Write what the batch brought; `conclude` writes the rest, in the same transaction."""
@@ -459,7 +457,7 @@ class Update:
         new, self.recorded = self.found[self.recorded :], len(self.found)
         still = {each.key for each in self.found} if ends else None
         settings, page = self.settings, self.page
-        notification.record(changes, self.lifecycle, new, still, settings, self.now, page)
+        incidents.record(changes, self.lifecycle, new, still, settings, self.now, page)
         changes.lifecycle = self.lifecycle.dump()
         self.state.commit(changes)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leaseboard.tasks.live.incidents import Incident
-from leaseboard.tasks.live.losses import Sums
+from leaseboard.tasks.live.record import Sums
 from leaseboard.tasks.live.rows import Batch, BatchRows
 from leaseboard.tasks.store.live_tables import Changes, StoredRow
 

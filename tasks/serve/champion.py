@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
 from leaseboard.algorithms.tables.values import is_gap, text_of
+from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.contract import Contract, read_contract
 from leaseboard.tasks.live.contract_check import row_check
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.publication import key_of
 from leaseboard.tasks.live.rows import features_of, reader_of
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
-from leaseboard.tasks.live.shadow import CHAMPION
 from leaseboard.tasks.live.snapshot import Snapshot
 from leaseboard.tasks.models.logged import KEY
 from leaseboard.tasks.models.model import load

@@ -10,8 +10,7 @@ import pytest
 from benchmarks import drill
 from benchmarks.drill_faults import INCIDENTS, DailyStream, Inbox
 from leaseboard.tasks.live import update as updates
-from leaseboard.tasks.live.losses import LossTotal
-from leaseboard.tasks.live.record import Tenure
+from leaseboard.tasks.live.record import LossTotal, Tenure
 from leaseboard.tasks.models.stream_model import StreamModel
 
 

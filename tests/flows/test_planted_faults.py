@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.tasks.archive import merge
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS
+from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
 from leaseboard.tasks.live.update import Update
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.store.live_model import State

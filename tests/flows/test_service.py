@@ -57,15 +57,6 @@ def test_what_the_first_process_leaves_behind_is_ended_too(port):
     assert not service.answers(port)
 
 
-def test_a_service_that_ignores_sigterm_is_killed(port, monkeypatch):
-    monkeypatch.setattr(service, "STOP_SECONDS", 0.2)
-    made, family = serve(STUBBORN, port)
-    made.stop()
-
-    psutil.wait_procs(family, timeout=240)
-    assert not service.answers(port)
-
-
 ELSEWHERE = "http://127.0.0.1:9"
 """A store that the command need not make, for which it would need the real MLflow."""
 

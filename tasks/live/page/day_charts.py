@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import Any
 
-from leaseboard.tasks.live.losses import LossTotal
+from leaseboard.tasks.live.record import LossTotal
 from leaseboard.tasks.report.charts import MUTED, Figure, Trace, axis, chart, scatter
 from leaseboard.tasks.report.page import Section
 

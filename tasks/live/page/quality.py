@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from leaseboard.tasks.live.losses import LossTotal
+from leaseboard.tasks.live.candidates import CHAMPION, REFERENCE
 from leaseboard.tasks.live.page.day_charts import (
     by_span,
     day_chart,
@@ -11,8 +11,7 @@ from leaseboard.tasks.live.page.day_charts import (
     over_days,
     width_of,
 )
-from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
-from leaseboard.tasks.live.shadow import CHAMPION, REFERENCE
+from leaseboard.tasks.live.record import ROLES, LossTotal, ModelRecord, name_of
 from leaseboard.tasks.models.model import LEVEL
 from leaseboard.tasks.report.charts import INK, MUTED, Figure, Trace, colour
 from leaseboard.tasks.report.page import Section

@@ -2,11 +2,9 @@
 
 from datetime import date, datetime, timedelta
 
-from leaseboard.tasks.live.losses import LossTotal
+from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, evidence_so_far
 from leaseboard.tasks.live.page.quality import best_baseline, is_regression, measure_of
-from leaseboard.tasks.live.promotion import evidence_so_far
-from leaseboard.tasks.live.record import DECIDED, ModelRecord, name_of
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS
+from leaseboard.tasks.live.record import DECIDED, LossTotal, ModelRecord, name_of
 from leaseboard.tasks.score.numbers import short
 
 MOST_INCIDENTS = 5

@@ -5,15 +5,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pandas as pd
 
+from leaseboard.tasks.live.candidates import CHAMPION, Shadow
 from leaseboard.tasks.live.contract import ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import check
 from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
-from leaseboard.tasks.live.losses import by_day, losses_of
 from leaseboard.tasks.live.model import LiveModel
-from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.live.record import ModelRecord, by_day, losses_of
 from leaseboard.tasks.live.rows import sort_rows
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.live.shadow import CHAMPION, Shadow
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import BatchEntry, Changes

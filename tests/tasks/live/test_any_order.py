@@ -19,11 +19,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from benchmarks.drill import learned_rows, miscounted, record_learned_rows
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows import live_update as flow
-from leaseboard.tasks.live import notification
+from leaseboard.tasks.live import incidents
 from leaseboard.tasks.live import update as updates
+from leaseboard.tasks.live.candidates import promote_by_hand, roll_back
 from leaseboard.tasks.live.erasure import erase
 from leaseboard.tasks.live.model import LiveModel
-from leaseboard.tasks.live.promotion import promote_by_hand, roll_back
 from leaseboard.tasks.live.rows import features_of
 from leaseboard.tasks.live.snapshot import Snapshot
 from leaseboard.tasks.machine.failpoints import POINTS, VARIABLE
@@ -60,7 +60,7 @@ class LiveModelMachine(RuleBasedStateMachine):
         self.sent, self.kills = self.folder / "sent", 0
         self.sent.touch()
         self.patch.setattr(updates, "build", lambda *_: None)
-        self.patch.setattr(notification, "_post", self.post)
+        self.patch.setattr(incidents, "_post", self.post)
         self.world = World(self.folder / "home", KEEP, rows=8, first=40)
         self.day, self.now = 0, BEGIN + timedelta(days=1, hours=4)
         self.delivered = set(self.world.day(0, 40)["order"])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from datetime import timedelta
-
 import pytest
 
 from leaseboard.flows import live_update as flow
-from leaseboard.tasks.live.first_files import write_contract
 from tests.repeated import REPEATED, assert_flat
-from tests.tasks.live.world import BEGIN, KEEP, World, opened
+from tests.tasks.live.world import KEEP, World, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -31,18 +27,6 @@ def test_a_week_of_a_stream(make_world):
     losses = {n: sum(e["sums"]["loss"] for e in days if e["candidate"] == n) for n in (1, 2, 3)}
     assert losses[1] < 0.5 * losses[2]
     assert opened(world) == []
-
-
-def test_flags_are_predicted_as_the_classes_that_they_are(world):
-    for number in range(3):
-        frame = world.day(number, 100)
-        world.deliver(number, frame.assign(revenue=frame["a"] > 0))
-    (world.home / "contract.yaml").unlink()
-    write_contract(world.settings, BEGIN + timedelta(days=1))
-    world.update(3)
-    wrong = {e["day"]: e["sums"]["error"] for e in world.state.days() if e["candidate"] == 1}
-    assert wrong["2026-01-03"] < 40, "of 100"
-    assert set(json.loads(world.state.labelled_rows(1)[0].predictions)["1"]) == {"True", "False"}
 
 
 def test_labels_that_come_later_meet_their_predictions(make_world):

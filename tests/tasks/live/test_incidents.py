@@ -41,12 +41,6 @@ def test_one_that_flaps_is_reported_ever_more_rarely(period, kind):
     assert sum(status == "opened" for _, status in said) <= 5
 
 
-def test_what_is_still_so_is_not_over_though_it_is_not_found():
-    first, _ = reconcile([], [incident(kind="contract")], day(0))
-    for still, count in ((set(), 1), ({first[0].incident.key}, 0)):
-        assert len(reconcile(first, [], day(9), still)[1]) == count
-
-
 @given(st.lists(st.sets(st.sampled_from("abc")), max_size=40))
 def test_opened_and_resolved_alternate(updates):
     cases, reported_of = [], {}

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from leaseboard.tasks.live import update as updates
+from leaseboard.tasks.live.candidates import rows_to_learn
 from leaseboard.tasks.live.lifecycle import DoubtfulDay
-from leaseboard.tasks.live.training import rows_to_learn
 from leaseboard.tasks.live.work import Work
 from tests.tasks.live.world import KEEP, World, models, opened
 

@@ -37,26 +37,6 @@ def test_a_batch_that_breaks_the_contract_touches_nothing_and_is_reported_until_
     assert models(world)[1][1] == 60 + 60
 
 
-def test_rows_that_break_the_contract_are_quarantined_and_the_commonest_reason_is_reported(world):
-    world.live(0, 1)
-    frame = world.day(2)
-    frame.loc[3, "a"] = 1e6
-    frame.loc[7:9, "when"] = "late"
-    world.deliver(2, frame)
-    assert world.update(2).counts == {"new": 16, "labels": 16, "repeated": 0, "quarantined": 4}
-    row = world.state.quarantined_rows()[-1]
-    assert (row["id"], "a" in row["reason"]) == ("2-3", True)
-    assert "4 of 20 rows quarantined, 3 of them as row 8: when is not a date" in opened(world)[-1]
-
-
-def test_a_day_that_comes_twice_is_learned_once_and_reported(world):
-    world.live(0, 2)
-    world.deliver(3, world.day(2)[::-1], "-again")
-    assert world.update(3).counts["repeated"] == 20
-    assert models(world)[1][1] == 60 + 40
-    assert any("had come before" in each for each in opened(world))
-
-
 def test_a_row_of_the_far_future_forgets_no_other_and_is_not_the_newest(make_world):
     world = make_world("far", keep=KEEP.replace("every: 5d, window: 200", "window: 10"))
     world.live(0, 0)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from leaseboard.algorithms.sequential_test import SequentialTest
-from leaseboard.tasks.live.promotion import begun_by_hand, promote_by_hand, roll_back
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, ROLLED_BACK
+from leaseboard.tasks.live.candidates import (
+    CHALLENGER,
+    CHAMPION,
+    PREVIOUS,
+    ROLLED_BACK,
+    begun_by_hand,
+    promote_by_hand,
+    roll_back,
+)
 from leaseboard.tasks.live.work import Work
 from leaseboard.tasks.store.live_tables import Changes
 
@@ -41,11 +48,6 @@ class TestRoles:
         changes = [each for each in update.shadow._happened if each.kind in kinds]
         assert [each.kind for each in changes] == [CHAMPION, ROLLED_BACK, CHAMPION]
         assert all("evidence " in each.what for each in changes)
-
-    def test_a_worse_challenger_is_retired(self, update):
-        compare(update, champion=1.0, challenger=4.0)
-        assert update.shadow.in_role("challenger") is None
-        assert update.shadow.in_role("champion").number == 1
 
 
 def compare(update, **losses):
@@ -82,18 +84,6 @@ def seen(shop, champion, challenger, rows=100):
 def challenged(shop):
     """Return a world with a champion and a challenger."""
     return shop.update(bear=True)
-
-
-def test_evidence_promotes_and_the_champion_becomes_previous(challenged):
-    seen(challenged, champion=4.0, challenger=1.0)
-    done, words = promote_by_hand(challenged.live, AT)
-    assert done
-    assert "against it after 100 labels, 20 decides; it loses 3 less a row" in words
-    assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
-    assert challenged.live.state.lifecycle()["tests"] == {}
-    last = challenged.live.state.history()[-1]
-    assert (last.kind, last.subject) == (CHAMPION, "4")
-    assert "by hand: evidence " in last.what
 
 
 @pytest.mark.parametrize("losses", [(1.0, 4.0), (2.0, 2.0)])

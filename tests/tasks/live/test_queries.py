@@ -81,17 +81,6 @@ def test_a_rejected_piece_comes_again_before_those_after_it(shop):
     assert shop.numbers() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
 
 
-def test_a_source_that_counts_again_is_reported(shop):
-    shop.sell(*range(1, 9))
-    shop.update()
-    shop.write("delete from sales")
-    shop.sell(1, 2)
-
-    (batch,) = shop.update()
-
-    assert "the 4 rows past number = 4 are gone" in batch.fault
-
-
 @settings(max_examples=30)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([1, 2]))), max_size=5),
@@ -135,18 +124,6 @@ def test_a_watermark_is_any_column_that_grows(address, taken, number, values):
     assert list(map(len, shop.numbers())) == [1]
     assert shop.numbers() == []
     shop.engine.dispose()
-
-
-def test_a_missing_database_is_reported_and_not_created(tmp_path, taken):
-    data = DataSettings(
-        source=f"sql:sqlite:///{tmp_path}/shop.db", target="y", watermark="n",
-        query="select * from t where n > :watermark",
-    )  # fmt: skip
-
-    (batch,) = pending(data, taken)
-
-    assert "no such database" in batch.fault
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_password_comes_from_the_environment_and_is_not_shown(taken, monkeypatch):

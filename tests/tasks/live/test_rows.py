@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -20,11 +19,9 @@ from leaseboard.tasks.live.rows import (
     identify,
     row_reader,
     sort_rows,
-    to_json,
     values_in,
 )
 from leaseboard.tasks.live.settings import DataSettings
-from leaseboard.tasks.models.columns import frame_of
 from leaseboard.tasks.store.live_tables import StoredRow
 from tests.tasks.live.test_contract_check import NOW as CHECKED_AT
 from tests.tasks.live.test_contract_check import RULES, VALUES
@@ -40,10 +37,6 @@ COLUMNS = {
 ROWS = st.lists(
     st.tuples(st.sampled_from([0.0, 1.0, None]), st.sampled_from(["u", "v", None])), max_size=30
 )
-
-
-def typed(frame):
-    return check(Contract(columns=COLUMNS), frame, now=NOW).rows
 
 
 def frame(rows):
@@ -64,29 +57,6 @@ def test_a_file_that_grows_brings_the_rows_that_it_had(rows, more):
     assert identify(frame(rows + more), DATA).tolist()[: len(rows)] == before.tolist()
 
 
-def test_a_row_is_the_same_however_it_is_written():
-    first = pd.DataFrame({"a": [1, 2], "b": ["3", "x"], "day": ["2026-01-02", "2026-01-03"]})
-    later = pd.DataFrame({
-        "y": [5.0, 6.0],  # the labels have come
-        "day": pd.to_datetime(first["day"]),
-        "b": [3, "x"],
-        "a": ["1.0", 2.0],
-    })  # fmt: skip
-
-    assert identify(typed(first), DATA).tolist() == identify(typed(later), DATA).tolist()
-
-
-NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
-
-
-@given(st.lists(st.tuples(NUMBERS, st.integers(), st.text()), min_size=1, max_size=5))
-def test_every_value_comes_back(rows):
-    frame = pd.DataFrame(rows, columns=["a", "b", "c"])
-    values = values_in(frame)
-    assert json.loads(to_json(values)) == values
-    assert values_in(frame_of(values)) == values
-
-
 BY_ORDER = DataSettings(source="folder:in/*.csv", id="order", time="day", target="y")
 
 
@@ -103,15 +73,6 @@ def taken(table: pd.DataFrame, known: dict[str, StoredRow] | None = None):
 def kept(found) -> dict[str, StoredRow]:
     """Return rows in the form in which the state gives them back."""
     return {row.id: replace(row, number=i) for i, row in enumerate(found.new, 1)}
-
-
-def test_a_label_comes_with_the_row_again_or_alone():
-    known = kept(taken(table_of(order=[1, 2], a=[0.5, 1.5], y=[None, None])))
-    again = taken(table_of(order=[1], a=[0.5], y=[7.0]), known)
-    alone = taken(table_of(order=[2], y=[8.0]), known)
-    labelled = [(row.number, row.label) for row in again.labelled + alone.labelled]
-    assert labelled == [(1, "7.0"), (2, "8.0")]
-    assert again.new == alone.new == []
 
 
 def test_an_id_reused_a_label_changed_and_a_label_without_its_row_are_quarantined():

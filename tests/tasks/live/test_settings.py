@@ -2,11 +2,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.live.settings import duration, in_words, read_settings
+from leaseboard.tasks.live.settings import read_settings
 
 WHOLE = """\
 name: sales
@@ -74,10 +72,3 @@ def test_no_error_shows_a_password(read, scheme):
         read(f"name: a\n{data}\ncontract: c.yaml\n")
 
     assert "5ECRET" not in str(error.value)
-
-
-@given(st.integers(1, 999_999))
-def test_what_is_written_is_read_again(seconds):
-    length = timedelta(seconds=seconds)
-
-    assert duration(in_words(length)) == length

@@ -4,7 +4,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from leaseboard.tasks.live import sources
@@ -95,26 +94,6 @@ def test_what_cannot_be_read_is_reported_and_the_others_go_on(inbox, update):
         assert batch.frame is None
         assert reason in batch.fault
         assert "\n" not in batch.fault
-
-
-def test_a_folder_that_is_gone_is_reported(inbox, update):
-    inbox.rmdir()
-
-    wanted = [f"{inbox}: no such folder: make it, or fix data.source"]
-    assert [batch.fault for batch in update()] == wanted
-    inbox.write_text("a file in its place")
-    assert [batch.fault for batch in update()] == wanted
-
-
-def test_parquet_files_too(tmp_path, taken):
-    pd.DataFrame({"x": [1.5], "y": [2]}).to_parquet(tmp_path / "a.parquet")
-    (tmp_path / "b.parquet").write_bytes(b"PAR1 cut off")
-    data = DataSettings(source=f"folder:{tmp_path}/*.parquet", target="y")
-
-    whole, broken = sources.pending(data, taken)
-
-    assert whole.frame["x"].tolist() == [1.5]
-    assert "not a readable parquet file" in broken.fault
 
 
 def test_what_is_not_a_file_is_reported_and_the_others_are_taken_in(inbox, update):

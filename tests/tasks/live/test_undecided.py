@@ -80,17 +80,6 @@ def test_a_model_is_the_same_as_if_the_kinds_had_been_known(grow, kinds):
     assert decided == [*FIRST]
 
 
-def test_a_batch_that_is_rejected_decides_nothing(grow):
-    world = grow("rejected", "number", "number")
-    world.live(0, 1)
-    path = world.deliver(2, world.day(2).assign(late="x").drop(columns="a"))
-    assert world.update(2).rejected == 1
-    path.unlink()
-    world.deliver(2, world.day(2), "-fixed")
-    assert world.update(2).rejected == 0
-    assert world.lifecycle.made_for.columns["late"] == "number"
-
-
 def test_an_owner_may_decide_until_values_come_and_then_narrow(grow):
     world = grow("owner", "number", "text")
     world.live(0, 1)

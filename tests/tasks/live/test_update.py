@@ -8,9 +8,9 @@ import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.live_update import run_update
-from leaseboard.tasks.live import notification
+from leaseboard.tasks.live import incidents
 from leaseboard.tasks.live import update as updates
-from leaseboard.tasks.live.notification import Receipt
+from leaseboard.tasks.live.incidents import Receipt
 from tests.tasks.live.world import BEGIN, World
 
 
@@ -94,30 +94,11 @@ def test_two_keeps_of_one_name_have_no_state_in_common(world):
     assert run_update(keep, world.home, now, local=True, file=other).batches == 0, "it was renamed"
 
 
-@pytest.mark.parametrize(
-    ("values", "why"),
-    [
-        (range(60), r"time: column 'when' is of kind .*: name one of dates"),
-        (
-            [f"{n % 28 + 1:02}/01/2026" for n in range(60)],  # sure in a file, and not in a row
-            "column 'when' holds dates such as '01/01/2026', whose day or century is not sure",
-        ),
-    ],
-)
-def test_a_time_is_a_date(tmp_path, values, why):
-    world = World(tmp_path)
-    (world.home / "contract.yaml").unlink()
-    world.deliver(0, world.day(0, 60).assign(when=values))
-    with pytest.raises(LeaseboardError, match=why):
-        world.begin()
-    assert not (world.home / "contract.yaml").exists()
-
-
 def test_an_update_that_fails_is_reported_once_and_raised(world, monkeypatch):
     edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: [http://x/]")
     sent = []
     monkeypatch.setattr(
-        notification, "deliver",
+        incidents, "deliver",
         lambda outbox: [sent.append(b) or Receipt(n, a) for n, (a, b) in outbox.items()],
     )  # fmt: skip
     monkeypatch.setattr(updates.Update, "train", lambda *_: 1 / 0)
@@ -135,7 +116,7 @@ def test_an_update_that_fails_is_reported_once_and_raised(world, monkeypatch):
 def test_a_failure_that_cannot_be_written_down_is_reported_at_once(world, monkeypatch):
     edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: [http://x/]")
     sent = []
-    monkeypatch.setattr(notification, "deliver", lambda outbox: sent.extend(outbox.values()) or [])
+    monkeypatch.setattr(incidents, "deliver", lambda outbox: sent.extend(outbox.values()) or [])
 
     def full(*_):
         raise LeaseboardError("the disk is full")

@@ -228,15 +228,6 @@ def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
     )  # fmt: skip
 
 
-def test_levels_have_their_intervals(asker, row):
-    server = asker()
-    asked = [{"instances": [row], "params": {"level": level}} for level in (0.5, 0.8)]
-    narrow, wide = (server.ask("POST", "/invocations", each)[1]["predictions"][0]
-                    for each in asked)  # fmt: skip
-    assert wide["low"] <= narrow["low"] <= narrow["prediction"] <= narrow["high"] <= wide["high"]
-    assert [each.level for each in server.served()] == [0.5, 0.8]
-
-
 def test_classes_have_their_probabilities(asker, row):
     server = asker(task="classification")
     plain = server.predict(row)[1]["predictions"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import threading
 import uuid
@@ -72,15 +71,6 @@ def test_a_batch_is_read_back_unchanged(state):
     assert state.outbox() == {}
 
 
-def test_labels_join_rows_and_sums_add_up(state):
-    state.commit(batch("a", rows=[row("x"), row("y")], days={("d", 1): (1, {"loss": 1.0})}))
-    state.commit(batch("b", labels=[(1, "9.0")], days={("d", 1): (2, {"loss": 2.0, "more": 1.0})}))
-    (labelled,) = state.labelled_rows(9)
-    assert (labelled.id, labelled.label, labelled.is_labelled) == ("x", "9.0", True)
-    assert state.days()[0]["rows"] == 3
-    assert state.days()[0]["sums"] == {"loss": 3.0, "more": 1.0}
-
-
 def test_what_is_written_is_one_transaction(state):
     state.commit(batch("a", rows=[row("x")]))
     with pytest.raises(LeaseboardError, match=r"(?i)cannot be used: .*unique.*update again"):
@@ -122,14 +112,6 @@ def test_two_updates_of_one_live_model_exclude_each_other(state, tmp_path):
         pass
 
 
-def test_the_server_s_words_are_kept(state):
-    state.post([{"id": "x", "at": AT, "label": "2"}])
-    assert state.posted() == [(1, "x", "2")]
-    state.commit(Changes(AT, BatchEntry("p", "p", {"labels": 1}), posted=[1]))
-    state.commit(batch("b"))
-    assert state.posted() == []
-
-
 def test_the_log_is_forgotten_up_to_the_horizon(state, monkeypatch):
     monkeypatch.setattr(live_tables, "LOG_AT_ONCE", 3)
     log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "prediction": "2"}
@@ -140,13 +122,6 @@ def test_the_log_is_forgotten_up_to_the_horizon(state, monkeypatch):
         changes.served_horizon = horizon
         state.commit(changes)
         assert state.counts()["served"] == kept
-
-
-def test_a_posted_label_waits_for_its_row(state):
-    state.commit(batch("a", rows=[row("x")]))
-    state.post([{"id": each, "at": at, "label": "2"} for each in "xy" for at in (AT, "2026-02")])
-    assert [number for number, _, _ in state.posted(AT)] == [1, 2]
-    assert [number for number, _, _ in state.posted("2026-01-02")] == [1, 2, 3]
 
 
 def test_anyone_who_comes_first_makes_the_tables(state):
@@ -161,42 +136,6 @@ def test_anyone_who_comes_first_makes_the_tables(state):
     for each in threads:
         each.join()
     assert found == [0] * 8
-
-
-def test_nothing_is_written_into_a_file_that_was_removed(file_state, tmp_path):
-    file_state.check()
-    away = tmp_path / "away.sqlite"
-    shutil.move(file_state.place, away)
-    for words in (file_state.lifecycle, file_state.check):
-        with pytest.raises(LeaseboardError, match="the file was removed"):
-            words()
-    shutil.move(away, file_state.place)
-    file_state.check()
-    with sqlite3.connect(tmp_path / "other.sqlite") as other:
-        sqlite3.connect(file_state.place).backup(other)
-    shutil.move(tmp_path / "other.sqlite", file_state.place)
-    file_state.post([{"id": "x", "at": AT, "label": "2"}])
-    assert State(file_state.place, "sales").posted() == [(1, "x", "2")]
-
-
-def test_a_state_that_someone_writes_to_is_waited_for_as_long_as_one_may(file_state):
-    impatient = State(file_state.place, "sales", patience=0.05)
-    impatient.check()
-    with sqlite3.connect(file_state.place, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LeaseboardError, match="database is locked"):
-            impatient.check()
-        assert impatient.lifecycle() == {}, "it can be read meanwhile"
-    impatient.check()
-
-
-def test_a_model_that_no_member_has_is_dropped(state):
-    state.commit(batch("a", candidates=[CHAMPION], models={digest_of(b"one"): b"one"}))
-    later = replace(CHAMPION, model=digest_of(b"two"))
-    state.commit(batch("b", candidates=[later], models={digest_of(b"two"): b"two"}))
-    assert state.model(digest_of(b"two")) == b"two"
-    with pytest.raises(LeaseboardError, match="restore a copy"):
-        state.model(digest_of(b"one"))
 
 
 def test_a_state_of_another_version_is_refused_and_not_touched(state):

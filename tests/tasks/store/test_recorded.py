@@ -75,15 +75,6 @@ def numbers(store, key=KEY):
     return [record["n"] for record in read(store, key)]
 
 
-def test_records_come_back_in_order_in_another_object(place):
-    assert read(Store(), KEY) == []
-    filled(Store(), 3)
-
-    assert read(Store(), KEY) == [{"n": n, "reward": 0.1 * n} for n in range(3)]
-    assert read(Store(), {**KEY, "seed": 2}) == []
-    assert Store().table.counted() == (1, 3)
-
-
 def write(count):
     records = Store().records(KEY)
     while len(records) < count:

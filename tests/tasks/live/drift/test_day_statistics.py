@@ -5,8 +5,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.tasks.live.drift.day_statistics import (
-    MOST_CATEGORIES,
-    new_usual,
     of_columns,
     of_errors,
 )
@@ -36,16 +34,6 @@ def test_of_categories_by_hand():
     assert found["x: other"] == pytest.approx((1 / 6 + 1 / 3 + 1 / 2) / 2)
 
 
-def test_usual_shares_forget_and_are_bounded():
-    first = new_usual(pd.Series(["a"] * 4), None)
-    after = new_usual(pd.Series(["b"] * 4), first)
-
-    assert first == {"a": 1}
-    assert after == {"a": 0.9, "b": 0.1}
-    assert len(new_usual(pd.Series(map(str, range(1000))), after)) == MOST_CATEGORIES
-    assert new_usual(pd.Series([1.0]), None) is None
-
-
 def test_errors_of_numbers_and_of_classes():
     labels = pd.Series([1.0, 2, 3, 4])
     found = of_errors(labels, labels * 10, pd.Series([np.e] * 4))
@@ -59,18 +47,3 @@ def test_errors_of_numbers_and_of_classes():
         "predictions: loss": pytest.approx(0.4),
         "predictions: disagreement": -1,
     }
-
-
-def separation(labels, **shares):
-    labels = pd.Series(list(labels))
-    return -of_errors(labels, pd.DataFrame(shares), labels.map(len))["predictions: disagreement"]
-
-
-def test_classes_agree_by_the_order_of_pairs():
-    p = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-
-    assert separation("aaaaabbbbb", a=1 - p, b=p) == 1
-    assert separation("bbbbbaaaaa", a=1 - p, b=p) == -1
-    # 25 pairs, of which the b at .3 is below the three a at .4, .5 and .6
-    assert separation("aabaaabbbb", a=1 - p, b=p) == pytest.approx((22 - 3) / 25)
-    assert separation("ab" * 5, a=p * 0 + 0.5, b=p * 0 + 0.5) == 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leaseboard.tasks.live.drift.unusual_days import BEYOND, FAR, excess, is_far_above
+from leaseboard.tasks.live.drift.unusual_days import BEYOND, excess, is_far_above
 
 
 def excess_of(before, today, names=("y: missing",), rows=100, alarmed=()):
@@ -14,52 +14,11 @@ def excess_of(before, today, names=("y: missing",), rows=100, alarmed=()):
     return excess(names, before, today, [100] * len(before) + [rows], reported)
 
 
-def test_far_from_all_is_alarming_and_between_them_is_not():
-    before = np.random.default_rng(0).normal(0.5, 0.1, 30)
-
-    assert excess_of(before, 5)[0] > 1
-    assert excess_of(before, 0.5)[0] < 0.3
-
-
 def test_a_sunday_is_near_sundays():
     week = [0.1] * 6 + [0.9]
 
     assert excess_of(week * 4 + week[:6], 0.9)[0] < 0.1
     assert excess_of(week * 4 + week[:6], 0.5)[0] > 1
-
-
-def test_a_level_that_lasts_is_usual_on_its_third_day():
-    before = list(np.random.default_rng(0).normal(0.2, 0.05, 30))
-
-    assert excess_of(before, 0.9)[0] > 1
-    assert excess_of([*before, 0.9], 0.9, alarmed=[30])[0] > 1
-    assert excess_of([*before, 0.9, 0.9], 0.9, alarmed=[30, 31])[0] < 0.1
-
-
-def test_predictions_that_stay_bad_alarm_all_the_time():
-    names = ["labels: other", "predictions: loss", "predictions: disagreement"]
-    generator = np.random.default_rng(0)
-    before = generator.normal([0.3, 0.3, -0.5], 0.05, (40, 3))
-    bad = generator.normal([0.3, 0.9, 0.3], 0.05, (9, 3))
-
-    for known in range(9):
-        days = np.vstack([before, bad[:known]])
-        assert excess_of(days, bad[known], names, alarmed=range(40, 40 + known)).max() > 1
-    days = np.vstack([before, bad])
-    assert excess_of(days, before[0], names, alarmed=range(40, 49)).max() < 1
-
-
-def test_a_price_that_leaps_leaps_again():
-    names = ["x: low", "x: middle", "x: high", "x: step"]
-    generator = np.random.default_rng(3)
-    level = 30 * np.exp(generator.normal(0, 0.15, 60))
-    leaps = [20, 35, 50]
-    level[leaps] *= [5, 9, 7]
-    before = np.stack([0.7 * level, level, 1.4 * level, level * 0 + 0.01], axis=1)
-    day = [0.7 * 180, 180, 1.4 * 180, 0.01]
-
-    assert excess_of(before, day, names, alarmed=leaps).max() < 1
-    assert excess_of(before, np.array(day) * 100, names, alarmed=leaps).max() > 1
 
 
 def test_wrong_labels_that_move_each_series_a_little_alarm_together():
@@ -93,12 +52,6 @@ class TestACostlyDay:
 
     def is_costly(self, now, before=USUAL, floor=0.0, rows=100):
         return is_far_above(before, now, floor, [100] * len(before), rows)
-
-    def test_it_is_far_spreads_above_the_median(self):
-        edge = 1.0 + FAR * self.SPREAD
-        assert not self.is_costly(edge - 1e-3)
-        assert self.is_costly(edge + 1e-3)
-        assert not self.is_costly(-edge)
 
     def test_one_bad_day_hides_no_other_and_a_weekday_that_is_always_bad_counts_for_nothing(self):
         assert self.is_costly(5.0, before=np.append(self.USUAL, 9.0))

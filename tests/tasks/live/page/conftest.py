@@ -13,7 +13,7 @@ import pytest
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.incidents import Case, Incident
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.losses import added, loss_of_row
+from leaseboard.tasks.live.record import added, loss_of_row
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (

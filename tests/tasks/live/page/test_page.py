@@ -28,15 +28,6 @@ def test_the_page_is_whole_and_loads_nothing(built):
     assert {value[1:] for value in read.loads if value.startswith("#")} <= set(read.ids)
 
 
-def test_the_head_reports_the_state_of_the_model(built):
-    words = " ".join(read_page(built).words)
-    assert "chacha 6 has been champion since 2026-02-25" in words
-    assert "Over the 280 labels of the 7 days up to 2026-02-22 its predictions of revenue" in words
-    assert "better than running-mean with" in words
-    assert "1 open incident." in words
-    assert "40 rows wait for their 'revenue'" in words
-
-
 def test_names_are_text_not_markup(built):
     content = built.read_text(encoding="utf-8")
     assert "<b>" not in content
@@ -64,14 +55,6 @@ def test_the_head_says_first_what_is_wrong_and_gives_away_no_folder(state, life,
     assert words[words.index("Is anything wrong?") + 1 :][:3].count("No open incidents.") == 1
     assert str(tmp_path) not in " ".join(words)
     assert "from inbox/*.csv" in " ".join(words)
-
-
-def test_classes_are_reported_by_brier_and_by_errors(state, life, keep, tmp_path):
-    now = life(state, classes=True).live(20)
-    read = read_page(build(ModelRecord(keep, state, now), tmp_path))
-    assert "were wrong, and their Brier score is" in " ".join(read.words)
-    assert "Labels inside their interval, by week" not in read.figures
-    assert "Certainty and the share that was right, by week" in read.figures
 
 
 def test_a_thousand_days_are_drawn_by_week(state, life, keep, tmp_path, lived):

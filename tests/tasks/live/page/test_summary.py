@@ -2,10 +2,9 @@
 
 from datetime import UTC, datetime
 
-from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.page import status
 from leaseboard.tasks.live.page.summary import quality
-from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.live.record import LossTotal, ModelRecord
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import ModelCandidate
 
@@ -20,12 +19,6 @@ def test_a_dozen_lines_report_the_state(lived, keep):
     assert "400 rows wait for a label, the oldest since 2026-01-21." in reported
     assert "The last update was 2026-03-01 03:00 UTC" in reported
     assert "2026-02-28 03:00 labels late: 40 rows wait" in reported
-
-
-def test_the_evidence_so_far_is_reported(state, life, keep):
-    reported = status(ModelRecord(keep, state, life(state).live(13)))
-    assert "chacha 4, challenger: evidence" in reported
-    assert "20 decides" in reported
 
 
 def test_the_baseline_is_compared_on_the_days_of_the_champion(tmp_path, keep):

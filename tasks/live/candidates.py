@@ -1,17 +1,30 @@
-"""All models of a live model in memory: each predicts every new row, and learns every label."""
+"""Candidates of a live model: in memory, in their roles, and how they are made and succeed.
+
+Each predicts every new row, and learns every label. The champion has a sequential test against
+its challenger and one against the champion before, whose evidence holds at every moment one looks,
+see `leaseboard.algorithms.sequential_test`. A test begins when the later of the two is created or
+promoted, and sees the rows that both have predicted before their label was known, in the order
+that labels came.
+"""
+
+from __future__ import annotations
 
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
-from leaseboard.tasks.live.losses import label_of
-from leaseboard.tasks.live.rows import to_json
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.sequential_test import SequentialTest
+from leaseboard.tasks.live.lifecycle import DoubtfulDay, LifecycleState
+from leaseboard.tasks.live.rows import label_of, to_json
 from leaseboard.tasks.models.columns import Values, frame_of
 from leaseboard.tasks.models.model import Prediction, TableModel, load
 from leaseboard.tasks.models.naive import NAIVE_BASELINES
 from leaseboard.tasks.models.recipe import Recipe
+from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (
     REBUILD,
@@ -22,6 +35,11 @@ from leaseboard.tasks.store.live_tables import (
     digest_of,
     in_role,
 )
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.live.model import LiveModel
+    from leaseboard.tasks.live.update import Update
+    from leaseboard.tasks.live.work import Work
 
 CHAMPION, CHALLENGER, PREVIOUS = "champion", "challenger", "previous"
 REFERENCE, RETIRED = "reference", "retired"
@@ -201,3 +219,171 @@ class Shadow:
             self._models[number] = load(self._state.model(content), name, REBUILD)
         self._models[number].dates = self.dates
         return self._models[number]
+
+
+def evidence_so_far(test: SequentialTest | None, alpha: float) -> str:
+    """Return the evidence between the champion and a rival in one line for a person."""
+    if test is None or not test.rows:
+        return "no label of a row that both have predicted has come"
+    labels = "1 label" if test.rows == 1 else f"{test.rows:,} labels"
+    return (
+        f"evidence {short(test.e_value('challenger'), 3)} for it and"
+        f" {short(test.e_value('champion'), 3)} against it after {labels},"
+        f" {1 / alpha:g} decides; it loses {short(test.mean, 3)} less a row"
+    )
+
+
+def promote_by_hand(live: LiveModel, at: str, *, anyway: bool = False) -> tuple[bool, str]:
+    """Make the challenger champion if the evidence suffices, or `anyway`.
+
+    Returns whether it was done, and the evidence in one line. Only the state is changed. The
+    caller holds its update lock until it has published, or what another update has learned in
+    between would be taken for what is published.
+
+    Raises UsageError without a challenger.
+    """
+    shadow, alpha = live.shadow(), live.settings.compare.alpha
+    champion, challenger = map(shadow.in_role, (CHAMPION, CHALLENGER))
+    if champion is None or challenger is None:
+        raise UsageError(
+            f"the live model {live.settings.name!r} has no challenger: an update makes one, when"
+            " `retrain:` of its file says so"
+        )
+    test = LifecycleState.read(live.state.lifecycle()).tests.get(CHALLENGER)
+    evidence = evidence_so_far(test, alpha)
+    suffices = test is not None and test.decision(alpha) == "challenger"
+    if not suffices and not anyway:
+        return False, evidence
+    how = "by hand" if suffices else "by hand in spite of the evidence"
+    shadow.promote(at, f"{challenger.number} is champion now, {how}: {evidence}")
+    _write(live.state, shadow, at, (CHAMPION, challenger.number, evidence))
+    return True, evidence
+
+
+def roll_back(live: LiveModel, at: str) -> str:
+    """Make the previous champion champion again, and the champion previous; return one line.
+
+    As with `promote_by_hand`, the caller holds the update lock and publishes.
+
+    Raises UsageError without a previous champion.
+    """
+    shadow = live.shadow()
+    champion, previous = map(shadow.in_role, (CHAMPION, PREVIOUS))
+    if champion is None or previous is None:
+        raise UsageError(
+            f"the live model {live.settings.name!r} has no previous champion to go back to: it has"
+            " one once a challenger was promoted"
+        )
+    what = f"candidate {previous.number} again, in place of {champion.number}: by hand"
+    shadow.roll_back(at, what, PREVIOUS)
+    _write(live.state, shadow, at, (ROLLED_BACK, previous.number, what))
+    return what
+
+
+def begun_by_hand(state: State, kind: str) -> str:
+    """Return what a command of this kind has changed before it was stopped; empty if none has."""
+    champion = in_role(state.candidates(), CHAMPION)
+    begun, number, what = LifecycleState.read(state.lifecycle()).by_hand or ("", 0, "")
+    return what if champion and (begun, number) == (kind, champion.number) else ""
+
+
+def _write(state: State, shadow: Shadow, at: str, by_hand: tuple[str, int, str]) -> None:
+    """Write who has which role now; all tests begin again."""
+    changes = Changes(at, lifecycle={"tests": {}, "by_hand": by_hand})
+    shadow.write_to(changes)
+    state.commit(changes)
+
+
+_day_of = attrgetter("day")
+
+
+def make_first_champion(update: Update, work: Work) -> None:
+    """Make the first champion, once labels suffice; it predicts the past day by day."""
+    earlier = update.state.labelled_rows(update.settings.retrain.window)
+    rows = [*earlier, *work.labelled]
+    if not update.shadow.recipe.suffices([label_of(row) for row in rows]):
+        return
+    work.made_champion = True
+    work.labelled = update.shadow.create_champion(rows, update.at)[len(earlier) :]
+    known = {row.id: row for row in work.labelled}
+    waiting = [row for row in work.rows.new if row.id not in known]
+    known |= {row.id: row for row in update.shadow.predict(waiting)}
+    work.rows.new = [known[row.id] for row in work.rows.new]
+
+
+def make_challenger(update: Update, work: Work, champion: ModelCandidate, why: str) -> None:
+    """Make a challenger of the last rows, if these suffice; one that is there is retired."""
+    shadow, lifecycle, window = update.shadow, update.lifecycle, update.settings.retrain.window
+    if shadow.recipe.goes_on:  # of all that the champion knows it would be the same again
+        window = min(window, (champion.learned + 1) // 2)
+    rows = [*update.state.labelled_rows(window), *work.labelled][-window:]
+    doubted = {*(lifecycle.doubtful.rows if lifecycle.doubtful else ()), *lifecycle.left_out}
+    rows = [row for row in rows if row.id not in doubted]
+    if not shadow.recipe.suffices([label_of(row) for row in rows]):
+        return
+    before = shadow.in_role(CHALLENGER)
+    if before is not None:
+        shadow.change_role(before, RETIRED, update.at, "retired", f"a new challenger: {why}")
+    shadow.create_challenger(rows, update.at, why)
+    lifecycle.challenger_since = update.moment
+    lifecycle.rows_since_challenger = 0
+    lifecycle.tests.pop(CHALLENGER, None)
+
+
+def why_due(update: Update, work: Work) -> str:
+    """Return why a challenger is due; empty if none is."""
+    wanted, lifecycle = update.settings.retrain, update.lifecycle
+    lifecycle.rows_since_challenger += len(work.labelled)
+    since = lifecycle.challenger_since = lifecycle.challenger_since or update.moment
+    if wanted.when == "drift" and work.drift:
+        return f"drift: {work.drift[0]}"
+    if wanted.rows is not None and lifecycle.rows_since_challenger >= wanted.rows:
+        return f"{lifecycle.rows_since_challenger} rows since the last"
+    if wanted.every is not None and update.now - since >= wanted.every:
+        return f"{(update.now - since).days} days since the last"
+    return ""
+
+
+def rows_to_learn(update: Update, work: Work) -> list[StoredRow]:
+    """Return the rows to learn: a day's doubtful labels wait for those of the next day.
+
+    If these are as doubtful, the world has changed, and both are learned, with all that follow
+    until one is not doubtful any more; if not, the labels of the first were wrong, and are never
+    learned. A day that is not doubtful any more when the rest of it has come is learned.
+    """
+    believed, changed = list[StoredRow](), update.lifecycle.has_changed
+    held = update.lifecycle.doubtful
+    for day, group in itertools.groupby(sorted(work.labelled, key=_day_of), key=_day_of):
+        rows, is_doubtful = list(group), work.doubtful.get(day)
+        if held and day == held.day and is_doubtful:
+            held.rows += [row.id for row in rows]
+        elif is_doubtful and not held and not changed:
+            held = DoubtfulDay(day, [row.id for row in rows])
+        elif held and (day == held.day or is_doubtful):
+            believed += [*_waited(update, work, held), *rows]
+            changed = day != held.day
+            held = None
+        else:
+            believed += rows
+            changed &= is_doubtful is not False
+            if held and is_doubtful is False and day > held.day:
+                _leave_out(update, held.rows)
+                held = None
+    update.lifecycle.doubtful, update.lifecycle.has_changed = held, changed
+    return believed
+
+
+def _waited(update: Update, work: Work, held: DoubtfulDay) -> list[StoredRow]:
+    """Return the rows that waited, in the order in which they came, if they are known."""
+    new = {row.id: row for row in work.labelled}
+    known = update.state.rows_of([each for each in held.rows if each not in new])
+    there = sorted((row for row in known.values() if row.features), key=attrgetter("number"))
+    return [*there, *(new[each] for each in held.rows if each in new)]
+
+
+def _leave_out(update: Update, rows: list[str]) -> None:
+    """Exclude rows from all learning."""
+    what = f"{len(rows)} rows are not learned: their labels were unlike those before and after"
+    update.shadow.record_history([HistoryEntry(update.at, "left out", "labels", what)])
+    lifecycle = update.lifecycle
+    lifecycle.left_out = [*lifecycle.left_out, *rows][-update.settings.retrain.window :]
