@@ -173,8 +173,6 @@ def _time(at: str | None) -> datetime:
 PORT = 8507
 STOPPING = 30
 """Seconds that requests may take to end once the server is to stop."""
-CONNECTIONS = 900
-"""At once; a process may have 1,024 files open, as most systems are set up."""
 STATE_PATIENCE = 5.0
 """Seconds that a request waits for a state that another process writes to."""
 
@@ -211,7 +209,7 @@ def serve(
         server = Server(settings.data, follower, state, token, lambda: datetime.now(UTC))
         config = uvicorn.Config(
             application(server), http="h11", ws="none", log_level="warning", access_log=False,
-            proxy_headers=False, server_header=False, limit_concurrency=CONNECTIONS,
+            proxy_headers=False, server_header=False,
             timeout_graceful_shutdown=STOPPING,
         )  # fmt: skip
         name = f"[{host}]" if ":" in host else host
@@ -234,8 +232,6 @@ def _listening(host: str, port: int) -> Iterator[socket]:
         said = f"--host {host} --port {port} cannot be used ({why}): name another"
         raise UsageError(said) from error
     with listener:
-        # Otherwise the body of an answer waits until its head is acknowledged, 40 ms.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 

@@ -141,7 +141,6 @@ class Follower:
         self._uri, self._settings, self._state = uri, settings, state
         self._version_of_file: tuple[int, ...] = ()
         self._read_contract()
-        self._faults: list[str] = []
         self._looked, self._stop = threading.Event(), threading.Event()
         self._client: MlflowClient | None = None
         self._thread = threading.Thread(target=self._follow, name="follow", daemon=True)
@@ -158,11 +157,11 @@ class Follower:
 
     def look(self) -> None:
         """Read the alias and the contract; a fault of one does not hold up the other."""
-        faults = [why for step in (self._read_contract, self._take_up) if (why := _fault_of(step))]
-        for fault in faults:
-            if fault not in self._faults:
-                self.report(fault)
-        self._faults, self.fault = faults, "; ".join(faults)
+        steps = self._read_contract, self._take_up
+        fault = "; ".join(filter(None, map(_fault_of, steps)))
+        if fault and fault != self.fault:
+            self.report(fault)
+        self.fault = fault
 
     def _follow(self) -> None:
         self.look()

@@ -186,6 +186,9 @@ def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
             found = client.request("POST", "/events/filter", json=asked).json()["events"]
             events = [each for each in found if "no column 'a'" in each["payload"]["what"]]
             time.sleep(0.2)
+        runs = client.read_flow_runs()
+    assert {run.state.name for run in runs} >= {"Completed", "Incident"}
+    assert len({run.name for run in runs}) == len(runs)
     (event,) = events
     assert event["event"] == "leaseboard.incident.opened"
     assert event["resource"]["prefect.resource.id"] == "leaseboard.model.sales"

@@ -158,8 +158,6 @@ class DayReport:
         Why it is unlike the days before, the strongest first: for a person.
     drift : list of DayFinding
         What has changed for good: for retraining.
-    series : dict of str to float
-        Its numbers, for the page.
     worse : list of DayFinding
         That its mean loss is far above the median of the days before: for a person. Labels of such
         a day are learned, unlike those of an alarming one.
@@ -167,7 +165,6 @@ class DayReport:
 
     alarms: list[DayFinding]
     drift: list[DayFinding]
-    series: Signature
     worse: list[DayFinding] = field(default_factory=list)
 
 
@@ -228,7 +225,7 @@ class MonitoredDays:
         rows = len(columns[0][1])
         place = self.days.index(day) if day in self.days else len(self.days)
         if place < len(self.days) and rows < self.rows[place]:
-            return DayReport([], [], {})  # the others are forgotten: these say less of the day
+            return DayReport([], [])  # the others are forgotten: these say less of the day
         is_last = place >= len(self.days) - 1
         if place == len(self.days):
             sums = {name: replace(each) for name, each in self.sums.items()}
@@ -247,7 +244,7 @@ class MonitoredDays:
         worse = self._worse(day, today, rows)
         drifted = [each for each in drifted if each.series not in self.begun.drifted]
         self.begun.drifted |= {each.series for each in drifted}
-        report = DayReport(self._alarms(day, today, rows), drifted, today, worse)
+        report = DayReport(self._alarms(day, today, rows), drifted, worse)
         for name, values in columns if is_last else ():
             usual = new_usual(values, self.usual.get(name))
             if usual is not None:

@@ -97,6 +97,8 @@ def last_update(record: ModelRecord) -> str:
         return (
             f"The last update began {began} UTC and has not ended: it is running, or was stopped."
         )
+    if found["outcome"] == "failure":
+        return f"The last update began {began} UTC, and failed."
     counts = [
         f"{name.replace('_', ' ')} {value}"
         for name, value in found["summary"].items()

@@ -93,7 +93,7 @@ class Shop:
             shadow.create_challenger(new, at, "7 days since the last")
         for before, after in move:
             candidate = shadow.in_role(before)
-            shadow.change_role(candidate, after, at, "moved", "by the test")
+            shadow.change_role(candidate, after, at, after, "by the test")
         shadow.write_to(changes)
         live.state.commit(changes)
         self.days += 1

@@ -4,17 +4,14 @@ import pytest
 from playwright.sync_api import expect
 
 from leaseboard.tasks.live.page import build
-from leaseboard.tasks.live.record import ModelRecord
-from leaseboard.tasks.store.live_model import State
 from tests.browsing import assert_accessible, see_all
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture
-def address(lived, keep, tmp_path):
-    place, now = lived
-    return f"file://{build(ModelRecord(keep, State(place, 'sales'), now), tmp_path)}"
+def address(lived, tmp_path):
+    return f"file://{build(lived, tmp_path)}"
 
 
 def test_axe_finds_nothing(silent_page, address):
