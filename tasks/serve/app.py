@@ -37,8 +37,8 @@ TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)
 """The variable of the environment that holds the token."""
 MOST_BYTES = 2_000_000
 """Of a request."""
-LOOPBACK = ("127.0.0.1", "localhost", "[")
-"""Hosts without their ports; of an address of IPv6 the bracket is left, which no name has."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
+"""Hosts without their ports."""
 _BEARER = HTTPBearer(auto_error=False)
 
 Given = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
