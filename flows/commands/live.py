@@ -254,8 +254,7 @@ def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
 
     Example: leaseboard live rollback sales
     """
-    from leaseboard.tasks.live.candidates import begun_by_hand, roll_back
-    from leaseboard.tasks.live.candidates import ROLLED_BACK
+    from leaseboard.tasks.live.candidates import ROLLED_BACK, begun_by_hand, roll_back
 
     live, now = live_of(_located(file), run_dir), datetime.now(UTC)
     with live.state.update_lock():

@@ -14,7 +14,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, roll_back
 from leaseboard.tasks.live.publication import closed_days, publish
 from leaseboard.tasks.live.record import ROLES
-from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
 from leaseboard.tasks.models.registry import live_file
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.live.shops import BEGAN, LATER, Shop
