@@ -7,7 +7,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.live.page import candidates, data, quality, summary
+from leaseboard.tasks.live.page import quality, summary, tables
 from leaseboard.tasks.live.page.summary import status
 from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.live.settings import FOLDER
@@ -20,14 +20,14 @@ PAGE = "report.html"
 
 SECTIONS: Sequence[Callable[[ModelRecord], Section | None]] = (
     quality.losses,
-    candidates.candidates,
-    candidates.comparison,
-    candidates.incidents,
-    data.quarantine,
-    data.categories,
-    data.drift,
+    tables.candidates,
+    tables.comparison,
+    tables.incidents,
+    tables.quarantine,
+    tables.categories,
+    tables.drift,
     quality.calibration,
-    data.batches,
+    tables.batches,
 )
 """In the order of the page; one that has nothing to show returns None."""
 
@@ -54,7 +54,7 @@ def build(record: ModelRecord, folder: Path) -> Path:
         {
             "Incident": incident.kind,
             "What": incident.what,
-            "Since (UTC)": data.moment(incident.since.isoformat()),
+            "Since (UTC)": tables.moment(incident.since.isoformat()),
             "See": incident.command,
         }
         for incident in (case.incident for case in record.open)

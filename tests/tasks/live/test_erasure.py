@@ -10,7 +10,7 @@ import pytest
 from leaseboard.tasks.live.erasure import erase
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.page import status
-from leaseboard.tasks.live.page.candidates import incidents
+from leaseboard.tasks.live.page.tables import incidents
 from leaseboard.tasks.live.record import ModelRecord
 from tests.tasks.live.world import BEGIN, KEEP
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from leaseboard.tasks.live.drift.monitor import MonitoredDays, StreamMonitor
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.page.data import MOST_LINES, drift
+from leaseboard.tasks.live.page.tables import MOST_LINES, drift
 
 DAYS = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-05"]
 
