@@ -14,7 +14,6 @@ from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model, widened
 from leaseboard.algorithms.reference.naive import LastLabel
 from leaseboard.algorithms.testing import Tiny, tiny_environment
-from tests.algorithms.played import audited
 
 N, CUT = 300, 120
 NAMES = [
@@ -91,15 +90,3 @@ def test_who_needs_each_label_at_once_is_skipped_with_the_reason():
 
     assert barred == {"offline", "best-in-hindsight"}
     assert not environment("immediate").bars(registry.build("offline"))
-
-
-def test_the_guarantee_is_reported_under_the_protocol():
-    for labels in LABELS[:-1]:
-        env = environment(labels)
-        audited("x", registry.build("online-automl"), env)
-        metrics = env.score().metrics
-
-        assert 0 < metrics["share_of_bound"] <= 1, labels
-    env = environment("after=1", "classes")
-    audited("x", registry.build("online-automl"), env)
-    assert not {"share_of_bound", "nats_over_best"} & env.score().metrics.keys()
