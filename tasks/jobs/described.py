@@ -56,9 +56,7 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
         try:
             function = "leaseboard.tasks.jobs.described:description_of"
             said = sandbox.ask(function, file, algorithm, settings)
-            names = tuple(map(str, said["settings"]))
-            flags = bool(said["oracle_baseline"]), bool(said["baseline"])
-            _known[place] = Described(str(said["environment"]), names, *flags)
+            _known[place] = Described(**said | {"settings": tuple(said["settings"])})
         except LeaseboardError as error:
             _known[place] = error
     found = _known[place]

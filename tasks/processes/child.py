@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import psutil
 
@@ -32,6 +32,9 @@ from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.processes.limits import Ending, Limits, post_mortem
 from leaseboard.tasks.processes.watchdog import descendants, kill_tree, set_option
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.pool.log import Output
 
 _POLL_SECONDS = 0.02
 _TREE_SECONDS = 0.5
@@ -61,20 +64,6 @@ class EndedError(LeaseboardError):
 
 class Stop(BaseException):
     """Request to end what a child does; no `except Exception` can delay it."""
-
-
-class Readable(Protocol):
-    """Output that is read while an answer is awaited, so that its writers can go on."""
-
-    open: bool
-
-    def fileno(self) -> int:
-        """Return the file descriptor, for `select`."""
-        ...
-
-    def take(self) -> bool:
-        """Read the bytes that are available."""
-        ...
 
 
 class Child:
@@ -220,7 +209,7 @@ class Child:
         *,
         grace: float = 0.0,
         check: Callable[[], None] = lambda: None,
-        output: Readable | None = None,
+        output: Output | None = None,
     ) -> bytes:
         """Return the next message of the child; it is never lost if the child ends after it.
 
@@ -284,7 +273,7 @@ class Child:
             if self._process is not None:
                 self._process.returncode = self._code
 
-    def _receive(self, seconds: float, output: Readable | None) -> bytes | None:
+    def _receive(self, seconds: float, output: Output | None) -> bytes | None:
         """Return a message that arrives in time; close the channel if its other end is closed."""
         watched: list[Any] = [] if self._channel.closed else [self._channel]
         if output is not None and output.open:
@@ -299,7 +288,7 @@ class Child:
                 self._channel.close()
         return None
 
-    def _ask_to_stop(self, grace: float, output: Readable | None) -> None:
+    def _ask_to_stop(self, grace: float, output: Output | None) -> None:
         """Ask its group to end, and wait until it has answered or ended, at most so long."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGTERM)

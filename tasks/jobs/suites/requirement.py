@@ -44,10 +44,8 @@ class Requirement(Strict):
     @model_validator(mode="after")
     def _check(self) -> Self:
         bounds = (self.at_least, self.at_most)
-        if self.equals is None and bounds == (None, None):
-            raise ValueError("a requirement without a bound: give at_most, at_least or equals")
-        if self.equals is not None and bounds != (None, None):
-            raise ValueError("equals excludes at_least and at_most: give one or the others")
+        if (self.equals is None) == (bounds == (None, None)):
+            raise ValueError("a requirement has one bound: give equals, or at_most and at_least")
         if self.within and self.equals is None:
             raise ValueError("within belongs to equals: give that, or remove it")
         if None not in bounds and self.lower > self.upper:

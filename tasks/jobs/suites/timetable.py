@@ -60,24 +60,15 @@ class Scheduled(Strict):
 
     @model_validator(mode="after")
     def _check_one(self) -> Self:
-        if self.suite is None and self.live is None:
+        if (self.suite is None) == (self.live is None):
             raise ValueError(
-                f"schedule {self.name!r} has nothing to run: add suite or live, such as"
+                f"schedule {self.name!r} runs one thing: add suite or live, such as"
                 " suite: quick or live: sales.yaml"
             )
-        if self.suite is not None and self.live is not None:
+        if self.live is not None and (self.gate or self.workers is not None):
             raise ValueError(
-                f"schedule {self.name!r} has suite {self.suite!r} and live {self.live!r}: each"
-                " schedule runs one of them: make two schedules of it"
-            )
-        if self.gate and self.live is not None:
-            raise ValueError(
-                f"schedule {self.name!r} has gate: true, which is of a suite: remove it, or live"
-            )
-        if self.live is not None and self.workers is not None:
-            raise ValueError(
-                f"schedule {self.name!r} of live {self.live!r} has workers, which are of a suite:"
-                " remove them"
+                f"schedule {self.name!r} of live {self.live!r} has gate or workers, which are of a"
+                " suite: remove them"
             )
         return self
 

@@ -121,15 +121,6 @@ def test_parts_of_a_suite_are_united(machine, out):
     assert Suite.model_validate_json((out / results.SUITE_FILE).read_bytes()) == merged.suite
 
 
-def test_a_leaderboard_that_cannot_be_computed_is_refused_and_nothing_is_written(machine, out):
-    a = machine("a", {"key": "k1", "direction": "min"})
-    b = machine("b", {"key": "k2", "name": "x", "direction": "max"})
-
-    with pytest.raises(UsageError, match="a leaderboard compares results of one metric"):
-        merge([a, b], out)
-    assert list(out.iterdir()) == []
-
-
 PLACES = [{"key": f"k{n}", "repetition": n} for n in range(2)]
 
 

@@ -31,15 +31,6 @@ def is_done(out, key):
     return isinstance(found, Result) and found.status == "ok"
 
 
-def test_only_ok_is_done(tmp_path):
-    finished(tmp_path, key="good")
-    for status in ("timeout", "memout", "crash", "diverged", "skipped"):
-        finished(tmp_path, key="bad", status=status)
-        assert not is_done(tmp_path, "bad")
-    assert is_done(tmp_path, "good")
-    assert not is_done(tmp_path, "absent")
-
-
 def test_a_result_of_another_key_is_not_a_result(tmp_path):
     finished(tmp_path)
     results.job_folder(tmp_path, "k1").rename(results.job_folder(tmp_path, "k2"))

@@ -41,13 +41,6 @@ def test_an_error_on_import_has_the_line_of_the_plugin(installed):
         registry.build("own")
 
 
-def test_a_target_that_is_no_algorithm_is_named(installed):
-    installed("added_three", POINTS.format("own", "added_three"), "Own = 3\n")
-
-    with pytest.raises(UsageError, match=r"own.py has no algorithm 'own'"):
-        registry.build("own")
-
-
 def test_a_name_of_two_distributions_is_refused_and_ours_wins(installed):
     installed("added_four", POINTS.format("own", "added_four") + "chacha = added_four.own:Own\n")
     installed("added_five", POINTS.format("own", "added_five"))
@@ -55,21 +48,6 @@ def test_a_name_of_two_distributions_is_refused_and_ours_wins(installed):
     with pytest.raises(UsageError, match=r"of added_five 1.0 and added_four 1.0: uninstall one"):
         registry.plugin("own")
     assert registry.plugin("chacha") is None
-
-
-def test_a_module_that_is_not_there_is_named(installed):
-    installed("added_six", "[leaseboard.metrics]\nm = added_six.absent:m\n")
-
-    with pytest.raises(UsageError, match=r"'m' of added_six 1.0: no module 'added_six.absent'"):
-        plugins.find("metrics", "m").load()
-    assert plugins.find("metrics", "") is None
-
-
-def test_a_single_module_is_its_own_file(installed, tmp_path):
-    installed("added_eight", "[leaseboard.metrics]\ns = lone_module:s\n")
-    (tmp_path / "lone_module.py").write_text("")
-
-    assert plugins.find("metrics", "s").files() == [tmp_path / "lone_module.py"]
 
 
 GOOD = """

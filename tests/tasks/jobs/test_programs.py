@@ -6,7 +6,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.reference.frameworks import StreamFramework
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.programs import is_untrusted, pinned, programs, references
+from leaseboard.tasks.jobs.programs import is_untrusted, programs, references
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.jobs.suites.suite import load_suite, members, suite_names
 from leaseboard.tasks.keys.closure import module_file
@@ -54,10 +54,6 @@ def test_the_learner_of_every_stream_framework_is_in_the_file_of_its_key():
             assert f'"{learner}"' in code or re.search(function, code), name
 
 
-def test_a_users_file_has_none(tmp_path):
-    assert programs(job(f"{tmp_path / 'mine.py'}:Mine")) == []
-
-
 def test_other_pins_are_another_job(monkeypatch, tmp_path):
     newer = tmp_path / "newer.txt"
     newer.write_text("river==99.0\n")
@@ -68,8 +64,3 @@ def test_other_pins_are_another_job(monkeypatch, tmp_path):
             patch.setattr(venv, "pins", lambda _: newer)
             assert identify(*given)[0] == version
             assert identify(*given)[1] != before, name
-
-
-def test_what_runs_here_has_no_pins():
-    for name in ("online-automl", "sklearn-halving", "lightgbm-default"):
-        assert pinned(job(name)) == "", name

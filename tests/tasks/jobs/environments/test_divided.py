@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.errors import SettingError
 from leaseboard.tasks.evaluate.frameworks import runs
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
@@ -107,12 +106,3 @@ def test_folds_respect_time_and_groups(table, algorithm, given, by):
             assert days[trained].max() < days[tested].min()
         else:
             assert not set(shops.iloc[trained]) & set(shops.iloc[tested])
-
-
-@pytest.mark.parametrize("by", ["weekly", "group", "group=", "column=x"])
-def test_another_rule_is_refused_by_name(by):
-    for kind in ("holdout", "pulls", "samples", "folds", "systems"):
-        with pytest.raises(
-            SettingError, match="must be random, time, time=COLUMN or group=COLUMN"
-        ):
-            environments.check_options(kind, {"split": by})

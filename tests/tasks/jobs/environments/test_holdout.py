@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.errors import DataError, SettingError, UsageError
+from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
 from leaseboard.tasks.fetch.references import Options as DataOptions
 from leaseboard.tasks.jobs.environments import check_options
@@ -43,14 +43,6 @@ def test_numbers_stay_and_nominal_columns_become_indicators():
     ]  # fmt: skip
 
 
-def test_sparse_data_stay_sparse_and_dense_data_dense():
-    n = 50
-    codes = pd.Categorical(np.arange(n) % 25)
-    assert sparse.issparse(encoded(dataset(c=codes, y=np.arange(n) + 0.5)).train.rows)
-    assert isinstance(encoded(dataset(a=np.arange(1.0, n + 1), y=np.arange(n) + 0.5)).train.rows,
-                      np.ndarray)  # fmt: skip
-
-
 def test_text_becomes_counts_of_the_training_words():
     texts = ["a b a", "b c", "c c", "a", "b", "c d e", "a c", "b a", "e", "d"]
     features = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
@@ -63,39 +55,6 @@ def test_text_becomes_counts_of_the_training_words():
     learned = table(made.train).tolist()
     assert [row for row in counts if row in learned] == learned
     assert all(sum(column) for column in zip(*learned, strict=True))
-
-
-def test_two_text_columns_keep_their_words_apart_and_in_order_and_leave_out_unknown_ones():
-    n = 8
-    features = pd.DataFrame({
-        "title": pd.Series(["a b"] * n, dtype=object),
-        "body": pd.Series([f"b own{i} c" for i in range(n)], dtype=object),
-    })  # fmt: skip
-    target = pd.Series(pd.Categorical(list("pq" * (n // 2))))
-    made = encoded(Dataset("file:t", "t", features, target, "classification", ""), test_share=0.25)
-
-    assert made.names[:3] == ("a", "b", "b")
-    assert table(made.train).sum(axis=1).tolist() == [5] * 6
-    assert table(made.test).sum(axis=1).tolist() == [4, 4]
-    for row, (title, body) in zip(table(made.train), made.train.texts, strict=True):
-        assert title == "a b"
-        assert row[made.names.index(body.split()[1])] == 1  # its own word
-    assert len(made.test.texts) == 2
-
-
-@pytest.mark.parametrize(
-    ("positive", "expected"), [((), [-1, 1]), (("p",), [1, -1]), ("q", [-1, 1])]
-)
-def test_two_classes_need_no_positive_one(positive, expected):
-    data = dataset(a=[1.0, 2, 3, 4, 5], y=pd.Categorical(list("pqpqq")))
-    made = encoded(data, order="kept", positive=positive)
-    pairs = {
-        (row[0], label)
-        for part in (made.train, made.test)
-        for row, label in zip(table(part), part.labels, strict=True)
-    }
-    assert (1.0, expected[0]) in pairs
-    assert (2.0, expected[1]) in pairs
 
 
 def test_many_classes_are_numbers_or_two_sides():
@@ -142,26 +101,6 @@ def test_numbers_are_clipped_and_standardised_by_the_training_rows():
     plain = table(encoded(data, order="kept", seed=3).train)
     assert plain[:, 0].max() == 1e6
     assert set(plain[:, 1]) == {0, 8}
-
-
-def test_a_gap_is_the_mean_of_a_standardised_column():
-    a = [1.0, 2.0, np.nan, 3.0, 4.0, 5.0, 6.0, np.nan, 7.0, 8.0]
-    made = encoded(dataset(a=a, y=np.arange(10) + 0.5), missing="zero", scale=True)
-
-    whole = np.vstack([table(made.train), table(made.test)])
-    assert (whole == 0).sum() == 2
-    with pytest.raises(SettingError, match="clip=50"):
-        check_options("holdout", {"clip": 50})
-    with pytest.raises(SettingError, match="scale='much'"):
-        check_options("holdout", {"scale": "much"})
-
-
-def test_a_scaled_target_is_fitted_on_the_training_rows():
-    data = dataset(a=np.arange(1.0, 11), y=np.arange(10) * 10.5)
-    made = encoded(data, scale_target=True)
-
-    assert made.train.labels.min() == 0
-    assert made.train.labels.max() == 1
 
 
 def test_bad_data_are_refused_in_one_line():

@@ -90,17 +90,6 @@ def test_a_key_that_is_not_text_names_file_and_line(tmp_path):
     assert wrongly == []
 
 
-def test_same_work_under_two_names_is_refused():
-    suite = Suite.model_validate(
-        {"title": "t", "data": ["a"], "seeds": [1], "environment": {"max_rows": 5},
-         "algorithms": ["vanilla", {"algorithm": "vanilla", "name": "again",
-                                    "environment": {"max_rows": 5}}]}
-    )  # fmt: skip
-
-    with pytest.raises(UsageError, match="vanilla and again on a"):
-        suite.jobs()
-
-
 def test_listed_seeds_are_literal_and_derived_ones_share_the_environment():
     common = {"title": "t", "data": ["a", "b"], "algorithms": ["vanilla", "exhaustive"]}
     listed = Suite.model_validate(common | {"seeds": [7, 8]}).jobs()
