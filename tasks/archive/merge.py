@@ -6,16 +6,14 @@ done, unless another folder has its result. Results of other code, other data or
 other keys; all are kept, and the table names them apart.
 """
 
-import itertools
 import json
 import math
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
@@ -25,8 +23,6 @@ from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.score.summary import Compared, compared
-
-Entry = TypeVar("Entry")
 
 SAME_SCORE = 1e-9
 """Relative difference up to which two machines' scores of one job agree: libraries may round."""
@@ -191,29 +187,10 @@ def _put(jobs: list[Path], out: Path) -> None:
 
 
 def _one_suite(folders: list[Path]) -> Suite | None:
-    """Return the suite that all folders are of, with the data and algorithms of each.
-
-    Machines that share a suite's work may each have a part of it in their file.
-    """
+    """Return the suite that all folders are of: the largest, if machines share its work."""
     files = (folder / results.SUITE_FILE for folder in folders)
     found = [Suite.model_validate_json(file.read_bytes()) for file in files if file.is_file()]
     names = sorted({suite.name for suite in found})
     if len(names) > 1:
         raise UsageError(f"results of different suites ({', '.join(names)}): merge each by itself")
-    found.sort(key=lambda suite: (-len(suite.data) - len(suite.algorithms), str(suite)))
-    if not found:
-        return None
-    return found[0].model_copy(
-        update={
-            "data": _united((suite.data for suite in found), lambda entry: entry.data),
-            "algorithms": _united((suite.algorithms for suite in found), lambda one: one.title),
-        }
-    )
-
-
-def _united(lists: Iterable[list[Entry]], name: Callable[[Entry], str]) -> list[Entry]:
-    """Return every entry of the lists, of two with the same name the first."""
-    found: dict[str, Entry] = {}
-    for entry in itertools.chain.from_iterable(lists):
-        found.setdefault(name(entry), entry)
-    return list(found.values())
+    return max(found, key=lambda s: (len(s.data) + len(s.algorithms), str(s)), default=None)

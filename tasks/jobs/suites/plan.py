@@ -1,5 +1,6 @@
 """Plans of suites: each job with its key, whether it is done, or why it cannot run."""
 
+import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -210,51 +211,49 @@ def plan(
     - `earlier`: returns the result of a key that can be reused, or None.
     - `digest`: returns that of a reference's data; a `DataError` says why they are missing.
     """
-    planned: dict[int, Planned] = {}
-    waiting: dict[str, list[list[int]]] = {}
-    for alike in _repetitions(jobs):
-        job = jobs[alike[0]]
-        fault = _fault(job.algorithm, job.settings)
-        if fault:
-            for i in alike:
-                planned[i] = Planned(jobs[i], jobs[i].key("", job.data), fault=fault)
-        else:
-            check(job)
-            waiting.setdefault(job.data, []).append(alike)
-    for reference, mine in waiting.items():
-        try:
-            found = digest(reference)
-        except DataUnavailableError as error:
-            obstacle = f"data not available: {error}"
-        except DataError as error:
-            obstacle = str(error)
-        else:
-            for alike in mine:
-                job = jobs[alike[0]]
-                kind = describe(job.algorithm, job.settings).environment
-                version, identity, _ = identify(job, kind)
-                for i in alike:
-                    job = jobs[i]
-                    key = job.key(found, identity)
-                    known = earlier(key)
-                    # The log and the checksum of a result hold its place on leaderboards.
-                    if known is not None and _place(known) != _place(job):
-                        known = None
-                    planned[i] = Planned(job, key, known, "", found, version)
-            continue
-        for i in (i for alike in mine for i in alike):
-            planned[i] = Planned(jobs[i], jobs[i].key("", reference), obstacle=obstacle)
-    return [planned[i] for i in range(len(jobs))]
+    faults: dict[str, str] = {}
+    for job in jobs:
+        if (work := _work(job)) not in faults:
+            faults[work] = _fault(job.algorithm, job.settings)
+            if not faults[work]:
+                check(job)
+    read = functools.cache(functools.partial(_read, digest))
+    identified: dict[str, tuple[str, str]] = {}
+
+    def planned(job: Job) -> Planned:
+        work = _work(job)
+        found, obstacle = ("", "") if faults[work] else read(job.data)
+        if faults[work] or obstacle:
+            return Planned(job, job.key("", job.data), obstacle=obstacle, fault=faults[work])
+        if work not in identified:
+            kind = describe(job.algorithm, job.settings).environment
+            identified[work] = identify(job, kind)[:2]
+        version, identity = identified[work]
+        key = job.key(found, identity)
+        known = earlier(key)
+        # The log and the checksum of a result hold its place on leaderboards.
+        if known is not None and _place(known) != _place(job):
+            known = None
+        return Planned(job, key, known, "", found, version)
+
+    return list(map(planned, jobs))
+
+
+def _read(digest: Callable[[str], str], reference: str) -> tuple[str, str]:
+    """Return the digest of the data, or why they cannot be read."""
+    try:
+        return digest(reference), ""
+    except DataUnavailableError as error:
+        return "", f"data not available: {error}"
+    except DataError as error:
+        return "", str(error)
 
 
 _place = attrgetter("name", "data", "repetition")
 """The place of a job, or of a result, on leaderboards."""
 
 
-def _repetitions(jobs: list[Job]) -> list[list[int]]:
-    """Return the indices of jobs that differ only in their seeds, of which suites have many."""
-    alike: dict[str, list[int]] = {}
-    for i, job in enumerate(jobs):
-        same = [job.algorithm, job.settings, job.environment, job.data]
-        alike.setdefault(json.dumps(same, sort_keys=True, default=str), []).append(i)
-    return list(alike.values())
+def _work(job: Job) -> str:
+    """Return what is equal for jobs that differ only in their seeds, of which suites have many."""
+    same = [job.algorithm, job.settings, job.environment, job.data]
+    return json.dumps(same, sort_keys=True, default=str)

@@ -107,20 +107,6 @@ def test_what_cannot_be_distinguished_is_refused_and_nothing_is_written(machine,
     assert list(out.iterdir()) == []
 
 
-def test_parts_of_a_suite_are_united(machine, out):
-    def suite(**parts):
-        return Suite(**{"title": "T", "name": "s", "data": ["d"], "algorithms": ["vanilla"]}
-                     | parts)  # fmt: skip
-
-    a = machine("a", {"key": "k1"}, suite=suite(data=["d", "e"]))
-    b = machine("b", {"key": "k2", "name": "x"}, suite=suite(algorithms=["chacha"]))
-    merged = merge([b, a], out)
-
-    assert [entry.data for entry in merged.suite.data] == ["d", "e"]
-    assert [one.algorithm for one in merged.suite.algorithms] == ["vanilla", "chacha"]
-    assert Suite.model_validate_json((out / results.SUITE_FILE).read_bytes()) == merged.suite
-
-
 PLACES = [{"key": f"k{n}", "repetition": n} for n in range(2)]
 
 
