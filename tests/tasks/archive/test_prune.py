@@ -87,11 +87,3 @@ def test_run_folders_are_found_below_a_place(run, tmp_path):
     assert prune.run_folders([tmp_path / "runs"]) == prune.run_folders([run]) == [run]
     with pytest.raises(UsageError, match="is not a folder"):
         prune.run_folders([tmp_path / "nowhere"])
-
-
-def test_a_job_that_never_began_is_as_old_as_its_result(run, put_job):
-    put_job(run, "never", "skipped", started="", name="x")
-    soon = datetime.now(UTC) + timedelta(hours=1)
-
-    assert "never" not in {j.key for j in prune.surplus_jobs(run, 0, DAY)}
-    assert "never" in {j.key for j in prune.surplus_jobs(run, 0, soon)}

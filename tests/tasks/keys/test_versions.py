@@ -135,24 +135,6 @@ def test_what_a_users_file_imports_counts_too(tmp_path, monkeypatch, edited):
     assert versions_now() == after
 
 
-def test_code_is_the_same_wherever_it_lies_but_not_if_its_files_change_places(
-    tmp_path, monkeypatch
-):
-    def version_at(own, library, **modules):
-        with monkeypatch.context() as patch:
-            patch.syspath_prepend(tmp_path / library)
-            for folder in (own, library):
-                (tmp_path / folder).mkdir(exist_ok=True)
-            for name, text in modules.items():
-                (tmp_path / library / f"{name}.py").write_text(text)
-            return version_of(tmp_path / own, MINE + "import here, there")
-
-    texts = {"here": "x = 1", "there": "x = 22"}
-    same = {version_at(*places, **texts) for places in [("1", "2"), ("4", "3"), ("5", "5")]}
-    assert len(same) == 1
-    assert version_at("1", "2", here="x = 22", there="x = 1") not in same
-
-
 def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
     tmp_path, monkeypatch
 ):

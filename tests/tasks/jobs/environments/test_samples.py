@@ -51,18 +51,6 @@ def run(tmp_path):
     return run
 
 
-def test_everyone_meets_the_same_drawn_configurations(run):
-    drawn = []
-    for name in ("full-run", "random-configuration"):
-        result, events = run(name, pipelines=None, configurations=3)
-        assert 0.7 < result.score <= 1
-        drawn.append([e.parameters for e in events if isinstance(e, ConfigurationAdmitted)])
-    assert drawn[0] == drawn[1]
-    assert [parameters["learner"] for parameters in drawn[0]] == [
-        "LogisticRegression", "LinearSVM", "LightGBM",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_everyone_runs_on_pipelines_of_a_file(run, name):
     result, events = run(name)

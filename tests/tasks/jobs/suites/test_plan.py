@@ -73,23 +73,6 @@ def test_what_is_wrong_is_located(tmp_path):
     check_suite(load_suite(str(path), tmp_path), path)
 
 
-def test_a_space_and_its_arms_are_names_as_others_are(tmp_path):
-    path = tmp_path / "s.yaml"
-    lines = ["title: t", "data: ['sklearn:wine']", "algorithms:", "- algorithm: er-ucb"]
-    for environment, message in (
-        (
-            "{space: fats}",
-            "s.yaml:5: algorithms.0.environment.space: unknown space 'fats'.* 'fast'",
-        ),
-        (
-            "{space: fast, arms: [ldaa]}",
-            "5: algorithms.0.environment.arms: unknown arm 'ldaa': .*'lda'",
-        ),
-    ):
-        path.write_text("\n".join([*lines, f"  environment: {environment}"]))
-        assert re.search(message, refused(path))
-
-
 INCOMPARABLE = [
     ("vanilla", "linear", "linear is scored by its test error and vanilla by its progressive"),
     ("linear", "er-ucb", "er-ucb is scored by its validation score and linear by its test"),
