@@ -173,17 +173,6 @@ class WorkerPool:
         """Interrupt every running job; a signal handler may call this."""
         self._stopping.set()
 
-    def cool(self) -> None:
-        """End the idle workers; the next job starts one again."""
-        for idle in self._idle.values():
-            for _ in range(self.size):
-                try:
-                    member = idle.get_nowait()
-                except queue.Empty:
-                    break
-                self._end(member)
-                idle.put(None)
-
     def close(self) -> None:
         """End all workers. No job may be running."""
         for member in list(self._members):
