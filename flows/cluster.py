@@ -17,20 +17,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from distributed.scheduler import KilledWorker
-from distributed.security import Security
 from prefect_dask.task_runners import DaskTaskRunner
 from typing_extensions import override
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.executor import Executor, Value
 from leaseboard.flows.prefect_executor import PrefectExecutor
-from leaseboard.flows.server import is_healthy
 from leaseboard.tasks.fetch.cached import FILE, receive
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.run import failed
-from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.pool.attempts import Attempt
 from leaseboard.tasks.pool.workers import WorkerPool
@@ -38,7 +33,6 @@ from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 
 CONNECT_SECONDS = 10
-_SECURITY: Any = Security
 TABLE, PARTS = "table", "parts"
 
 
@@ -48,14 +42,12 @@ class DaskExecutor(PrefectExecutor):
     - `address`: of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own
       settings name the certificates.
     - `work`: see `leaseboard.tasks.pool.workers.WorkerPool`.
-    - `url`: of Prefect's server, which all workers must reach; a function, as it may just start.
     """
 
-    def __init__(self, address: str, limits: Limits, work: str, url: Callable[[], str]) -> None:
+    def __init__(self, address: str, limits: Limits, work: str) -> None:
         runner = DaskTaskRunner(address=address, client_kwargs={"timeout": CONNECT_SECONDS})
         super().__init__(Remote(limits, work, _shared()), runner=runner)
         self._address = address
-        self._url = url
         self._sent: dict[Path, Any] = {}
 
     @override
@@ -69,11 +61,7 @@ class DaskExecutor(PrefectExecutor):
 
     def _connect(self) -> Any:
         """Return the client; raise LeaseboardError if no scheduler or worker can be used."""
-        start = f"start some with `dask worker {self._address}`"
         try:
-            certified = _SECURITY().get_connection_args("client")["ssl_context"]
-            if self._address.startswith("tls:") and not certified:
-                raise ValueError("Dask's settings name no certificates")  # noqa: TRY301
             client = self.runner.client
         except (OSError, ValueError) as error:
             raise LeaseboardError(
@@ -82,16 +70,9 @@ class DaskExecutor(PrefectExecutor):
             ) from error
         if not client.nthreads():
             raise LeaseboardError(
-                f"the Dask scheduler at {self._address!r} has no workers: {start}"
+                f"the Dask scheduler at {self._address!r} has no workers: start some with"
+                f" `dask worker {self._address}`"
             )
-        url = self._url()
-        for worker, healthy in client.run(is_healthy, url).items():
-            if not healthy:
-                raise LeaseboardError(
-                    f"the Dask worker {worker} does not reach the Prefect server at"
-                    f" {redacted(url)}: start one with `prefect server start --host ADDRESS`, and"
-                    " set PREFECT_API_URL to it"
-                )
         return client
 
     @override
@@ -103,22 +84,7 @@ class DaskExecutor(PrefectExecutor):
                 if folder not in self._sent:
                     self._sent[folder] = self.runner.client.scatter((folder / FILE).read_bytes())
                 sent[name] = self._sent[folder]
-        ended, own = (
-            self.started({"job": job, "data": sent, "key": key, "workers": self.runs}),
-            Future[Attempt](),
-        )
-
-        def hand_over(made: Future[Attempt]) -> None:
-            if isinstance(made.exception(), KilledWorker):
-                reason = "one Dask worker after the other died while it ran"
-                own.set_result(Attempt(failed(job, "crash", reason, key=key)))
-            elif error := made.exception():
-                own.set_exception(error)
-            else:
-                own.set_result(made.result())
-
-        ended.add_done_callback(hand_over)
-        return own
+        return self.started(job, key, {"job": job, "data": sent, "key": key})
 
     @override
     def release(self, data: Prepared) -> None:

@@ -97,12 +97,7 @@ def listening(listener: Callable[[str], None]) -> Iterator[None]:
 def output_folder(path: Path) -> Path:
     """Return `path` as an existing, writable folder."""
     check_writable(path)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write to {str(path)!r}: {error.strerror}; name a writable folder"
-        ) from error
+    path.mkdir(parents=True, exist_ok=True)
     return path.resolve()
 
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,21 +132,12 @@ def dispatch(
         if not (address or inside) and (options.cluster or not options.local):
             server = stack.enter_context(PrefectServer(server_log()))
 
-        @cache
-        def url() -> str:
-            if server is None:
-                return address
-            with _prepared_meanwhile(paths.tracking_uri()):
-                return server.wait()
-
         if options.cluster:
             if importlib.util.find_spec("prefect_dask") is None:
                 raise UsageError(f"--cluster needs the extra: {command_for('dask')}")
             from leaseboard.flows.cluster import DaskExecutor
 
-            executor: PrefectExecutor = DaskExecutor(
-                options.cluster, suite.limits, options.work, url
-            )
+            executor: PrefectExecutor = DaskExecutor(options.cluster, suite.limits, options.work)
         else:
             pool = stack.enter_context(_pool(suite, options, expected))
             runs = partial(run_planned, pool, out)
@@ -164,8 +155,11 @@ def dispatch(
             return outcome
         from leaseboard.flows.prefect_executor import in_one_run
 
+        if server is not None:
+            with _prepared_meanwhile(paths.tracking_uri()):
+                address = server.wait()
         ended = partial(final_state, suite.name)
-        outcome = in_one_run("benchmark", suite.name, url(), executor, body, ended)
+        outcome = in_one_run("benchmark", suite.name, address, executor, body, ended)
         return outcome
 
 

@@ -78,7 +78,9 @@ def update_live_model(
 def in_flow(name: str, url: str, body: UpdateBody, uri: str) -> UpdateResult:
     """Run the steps of `body` as tasks of one flow run on the server at `url`."""
     ended = partial(_ended, name, uri)
-    return in_one_run("live-update", name, url, PrefectExecutor(), partial(_steps, body), ended)
+    steps: Callable[[PrefectExecutor], UpdateResult] = partial(_steps, body)
+    made: UpdateResult = in_one_run("live-update", name, url, PrefectExecutor(), steps, ended)
+    return made
 
 
 def _steps(body: UpdateBody, executor: PrefectExecutor) -> UpdateResult:

@@ -32,24 +32,30 @@ def emit(
     - `once`: what is its own; a server stores one event of it, however often it is sent. It is
       waited for: the caller notes that it was sent, and may be killed after that.
     """
-    if not _answers(f"no event {event} of {name}"):
+    url = os.environ.get("PREFECT_API_URL", "")
+    if not url:
         return
+    import httpx
     from prefect.events import emit_event
+    from prefect.events.worker import EventsWorker
 
+    try:  # or else the end of this process would wait for it
+        httpx.get(f"{url.rstrip('/')}/health", timeout=2)
+    except httpx.HTTPError:
+        if current_run():
+            report_outage()
+        else:
+            say(f"leaseboard: Prefect does not answer: no event {event} of {name}", err=True)
+        return
     # It warns of what it still sends at the end of a command.
     logging.getLogger("EventsWorker").setLevel(logging.ERROR)
     resource = {"prefect.resource.id": f"{kind}.{name}", "prefect.resource.name": name}
-    content = {"name": name, **payload}
-    if once is None:
-        emit_event(event, resource=resource, payload=content)
-        return
-    from prefect.events.worker import EventsWorker
-
-    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}.{name} {once}")
-    emit_event(event, resource=resource, payload=content, id=identity)
-    sent = threading.Thread(target=EventsWorker.instance().wait_until_empty, daemon=True)
-    sent.start()
-    sent.join(10)  # a server may go
+    identity = once and uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}.{name} {once}")
+    emit_event(event, resource=resource, payload={"name": name, **payload}, id=identity or None)
+    if once:
+        sent = threading.Thread(target=EventsWorker.instance().wait_until_empty, daemon=True)
+        sent.start()
+        sent.join(10)  # a server may go
 
 
 def current_run() -> str:
@@ -59,21 +65,3 @@ def current_run() -> str:
     from prefect.runtime import flow_run
 
     return str(flow_run.id or "")
-
-
-def _answers(lost: str) -> bool:
-    """Return whether there is a server, and it answers; without its answer say what is lost."""
-    url = os.environ.get("PREFECT_API_URL", "")
-    if not url:
-        return False
-    import httpx
-
-    try:  # or else the end of this process would wait for it
-        httpx.get(f"{url.rstrip('/')}/health", timeout=2)
-    except httpx.HTTPError:
-        if current_run():
-            report_outage()
-        else:
-            say(f"leaseboard: Prefect does not answer: {lost}", err=True)
-        return False
-    return True

@@ -33,6 +33,7 @@ from leaseboard.flows.console import listening, report_outage, say, terminable
 from leaseboard.flows.executor import Executor
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.pool.attempts import Attempt
 from leaseboard.tasks.steps import prefect_tasks
@@ -93,20 +94,23 @@ class PrefectExecutor(Executor):
 
     @override
     def submit(self, job: Job, key: str, data: Prepared | None) -> Future[Attempt]:
-        given = {"job": job, "data": data, "key": key, "workers": self.runs}
-        return self.started({name: quote(each) for name, each in given.items()})
+        given = {"job": job, "data": data, "key": key}
+        return self.started(job, key, {name: quote(each) for name, each in given.items()})
 
-    def started(self, given: dict[str, Any]) -> Future[Attempt]:
+    def started(self, job: Job, key: str, given: dict[str, Any]) -> Future[Attempt]:
         """Submit a job's task with what it is given."""
         self.tasks += 1
-        filled = {"limits": None, "out": None, **given}
-        task, ended = self.runner.submit(prefect_tasks.run, filled), Future[Attempt]()
+        given |= {"limits": None, "out": None, "workers": self.runs}
+        task, ended = self.runner.submit(prefect_tasks.run, given), Future[Attempt]()
 
         def hand_over(_: Any) -> None:
             try:
                 made = task.result(raise_on_failure=False)
             except BaseException as error:  # noqa: BLE001  (of the runner itself)
                 made = error
+            if type(made).__name__ == "KilledWorker":  # no import: Dask is an extra
+                reason = "one Dask worker after the other died while it ran"
+                made = failed(job, "crash", reason, key=key)
             if isinstance(made, BaseException):
                 ended.set_exception(made)
             else:

@@ -13,71 +13,57 @@ from leaseboard import kernels as _kernels  # noqa: F401  finds what is compiled
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.apple.estimator import (
-        PolynomialExpansionClassifier,
-        PolynomialExpansionRegressor,
+        PolynomialExpansionClassifier as PolynomialExpansionClassifier,
     )
-    from leaseboard.algorithms.base import Algorithm, Run
-    from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
-    from leaseboard.algorithms.environments.stream import StreamEnvironment
-    from leaseboard.algorithms.errors import UsageError
-    from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
+    from leaseboard.algorithms.apple.estimator import (
+        PolynomialExpansionRegressor as PolynomialExpansionRegressor,
+    )
+    from leaseboard.algorithms.base import Algorithm as Algorithm
+    from leaseboard.algorithms.base import Run as Run
+    from leaseboard.algorithms.chacha.estimators import ChaChaClassifier as ChaChaClassifier
+    from leaseboard.algorithms.chacha.estimators import ChaChaRegressor as ChaChaRegressor
+    from leaseboard.algorithms.environments.stream import StreamEnvironment as StreamEnvironment
+    from leaseboard.algorithms.errors import UsageError as UsageError
+    from leaseboard.algorithms.online_automl.scikit import StreamClassifier as StreamClassifier
+    from leaseboard.algorithms.online_automl.scikit import StreamRegressor as StreamRegressor
     from leaseboard.algorithms.online_automl.streaming import (
-        OnlineAutoMLClassifier,
-        OnlineAutoMLRegressor,
+        OnlineAutoMLClassifier as OnlineAutoMLClassifier,
     )
-    from leaseboard.algorithms.policies.policy import ArmPolicy, Policy, Problem
-    from leaseboard.algorithms.sequential_test import SequentialTest
-    from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
-    from leaseboard.tasks.models.automl.search import SelectionSearch
-    from leaseboard.tasks.steps.interactive import Leaderboard, race
+    from leaseboard.algorithms.online_automl.streaming import (
+        OnlineAutoMLRegressor as OnlineAutoMLRegressor,
+    )
+    from leaseboard.algorithms.policies.policy import ArmPolicy as ArmPolicy
+    from leaseboard.algorithms.policies.policy import Policy as Policy
+    from leaseboard.algorithms.policies.policy import Problem as Problem
+    from leaseboard.algorithms.sequential_test import SequentialTest as SequentialTest
+    from leaseboard.tasks.models.automl.estimators import AutoMLClassifier as AutoMLClassifier
+    from leaseboard.tasks.models.automl.estimators import AutoMLRegressor as AutoMLRegressor
+    from leaseboard.tasks.models.automl.search import SelectionSearch as SelectionSearch
+    from leaseboard.tasks.steps.interactive import Leaderboard as Leaderboard
+    from leaseboard.tasks.steps.interactive import race as race
 
-__all__ = [
-    "Algorithm",
-    "ArmPolicy",
-    "AutoMLClassifier",
-    "AutoMLRegressor",
-    "ChaChaClassifier",
-    "ChaChaRegressor",
-    "Leaderboard",
-    "OnlineAutoMLClassifier",
-    "OnlineAutoMLRegressor",
-    "Policy",
-    "PolynomialExpansionClassifier",
-    "PolynomialExpansionRegressor",
-    "Problem",
-    "Run",
-    "SelectionSearch",
-    "SequentialTest",
-    "StreamClassifier",
-    "StreamEnvironment",
-    "StreamRegressor",
-    "UsageError",
-    "race",
-]
-
-_PLACES = {
-    "Algorithm": "leaseboard.algorithms.base",
-    "ArmPolicy": "leaseboard.algorithms.policies.policy",
-    "AutoMLClassifier": "leaseboard.tasks.models.automl.estimators",
-    "AutoMLRegressor": "leaseboard.tasks.models.automl.estimators",
-    "ChaChaClassifier": "leaseboard.algorithms.chacha.estimators",
-    "ChaChaRegressor": "leaseboard.algorithms.chacha.estimators",
-    "OnlineAutoMLClassifier": "leaseboard.algorithms.online_automl.streaming",
-    "OnlineAutoMLRegressor": "leaseboard.algorithms.online_automl.streaming",
-    "Leaderboard": "leaseboard.tasks.steps.interactive",
-    "Policy": "leaseboard.algorithms.policies.policy",
-    "PolynomialExpansionClassifier": "leaseboard.algorithms.apple.estimator",
-    "PolynomialExpansionRegressor": "leaseboard.algorithms.apple.estimator",
-    "Problem": "leaseboard.algorithms.policies.policy",
-    "Run": "leaseboard.algorithms.base",
-    "SelectionSearch": "leaseboard.tasks.models.automl.search",
-    "SequentialTest": "leaseboard.algorithms.sequential_test",
-    "StreamClassifier": "leaseboard.algorithms.online_automl.scikit",
-    "StreamEnvironment": "leaseboard.algorithms.environments.stream",
-    "StreamRegressor": "leaseboard.algorithms.online_automl.scikit",
-    "UsageError": "leaseboard.algorithms.errors",
-    "race": "leaseboard.tasks.steps.interactive",
+_NAMES = {
+    "leaseboard.algorithms.apple.estimator": (
+        "PolynomialExpansionClassifier",
+        "PolynomialExpansionRegressor",
+    ),
+    "leaseboard.algorithms.base": ("Algorithm", "Run"),
+    "leaseboard.algorithms.chacha.estimators": ("ChaChaClassifier", "ChaChaRegressor"),
+    "leaseboard.algorithms.environments.stream": ("StreamEnvironment",),
+    "leaseboard.algorithms.errors": ("UsageError",),
+    "leaseboard.algorithms.online_automl.scikit": ("StreamClassifier", "StreamRegressor"),
+    "leaseboard.algorithms.online_automl.streaming": (
+        "OnlineAutoMLClassifier",
+        "OnlineAutoMLRegressor",
+    ),
+    "leaseboard.algorithms.policies.policy": ("ArmPolicy", "Policy", "Problem"),
+    "leaseboard.algorithms.sequential_test": ("SequentialTest",),
+    "leaseboard.tasks.models.automl.estimators": ("AutoMLClassifier", "AutoMLRegressor"),
+    "leaseboard.tasks.models.automl.search": ("SelectionSearch",),
+    "leaseboard.tasks.steps.interactive": ("Leaderboard", "race"),
 }
+_PLACES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(_PLACES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

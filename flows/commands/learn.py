@@ -23,7 +23,7 @@ from leaseboard.flows.commands.options import (
     parse_settings,
     show_table,
 )
-from leaseboard.flows.console import say
+from leaseboard.flows.console import check_file, say
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.failpoints import reach
@@ -73,8 +73,8 @@ def learn(
     from leaseboard.tasks.models.table_files import read_rows
 
     _check_output(output, file, model)
-    if not model.parent.is_dir():
-        raise UsageError(f"{str(model)!r}: no folder {str(model.parent)!r}: make it first")
+    if not model.is_dir():
+        check_file(model)
     if model.is_dir():
         raise UsageError(
             f"{str(model)!r} is a folder: name a model's file, which this command makes; a"
@@ -192,12 +192,6 @@ def _introduction(stream: StreamModel, frame: pd.DataFrame, task: str | None) ->
         made += ", whose few whole numbers are classes: --task regression takes them as numbers"
     if stream.labels.column:
         made += f"\n{stream.labels.guessed}; --labels says otherwise"
-    labels = frame[stream.target]
-    if labels.nunique() == 1 and len(labels) > 1:
-        made += (
-            f"\nall labels of this file are {labels.iloc[0]}: so will all predictions be, until"
-            " others are learned"
-        )
     return made
 
 
@@ -262,14 +256,9 @@ def _check_output(output: Path | None, *used: Path) -> None:
     """Raise UsageError unless predictions can be written to `output`, which is not in use."""
     if output is None:
         return
+    check_file(output)
     if output.suffix not in (".csv", ".parquet"):
         raise UsageError(f"--output {str(output)!r} must end in .csv or .parquet")
-    if not output.parent.is_dir():
-        raise UsageError(
-            f"--output {str(output)!r}: no folder {str(output.parent)!r}: make it first"
-        )
-    if output.is_dir():
-        raise UsageError(f"--output {str(output)!r} is a folder: name a file")
     if output.resolve() in [path.expanduser().resolve() for path in used]:
         raise UsageError(
             f"--output {str(output)!r} would replace a file that is read: name another"

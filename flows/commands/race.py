@@ -94,10 +94,12 @@ def race(
             say(f"{arrival.guessed}; --set labels=... says otherwise", err=as_json)
             given["labels"] = str(arrival)
     contenders: list[dict[str, Any]] = []
+    faults: dict[str, str] = {}
     for each in algorithm:
-        own, shared = given, dict[str, Any]()
-        with suppress(UserFileError):  # its job says so
+        try:
             own, shared = route_settings(each, given)
+        except UserFileError as error:
+            own, shared, faults[each] = given, {}, str(error)
         contenders.append({"algorithm": each, "settings": own, "environment": shared})
     several = len(algorithm) > 1
     suite = race_suite(
@@ -109,7 +111,7 @@ def race(
         check_address(paths.tracking_uri())
         _check_models(register, suite.jobs()[: len(algorithm)])
     with new_folder(OUT) as out:
-        submit = partial(_submit, out)
+        submit = partial(_submit, out, faults)
         ran = [*run_all(suite.jobs(), submit)]
     # Of one dataset: a baseline that has run is not run again for the skill of another.
     known = [attempt.result for job, attempt in ran if not job.settings]
@@ -148,13 +150,16 @@ def _check_models(name: str, jobs: list[Job]) -> None:
             require_model(job.name, describe(job.algorithm, job.settings).environment)
 
 
-def _submit(out: Path, job: Job) -> Future[Attempt]:
+def _submit(out: Path, faults: dict[str, str], job: Job) -> Future[Attempt]:
     """Run a job in a folder of its own; only wrong usage is raised.
 
     Untrusted code runs in a worker, as in a suite.
+
+    - `faults`: why the files of algorithms cannot be used.
     """
     from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.programs import is_untrusted
+    from leaseboard.tasks.jobs.run import failed
     from leaseboard.tasks.pool.attempts import Attempt, run_one
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
@@ -162,7 +167,10 @@ def _submit(out: Path, job: Job) -> Future[Attempt]:
         stop = terminable() if is_untrusted(job) else nullcontext()
         with Activity(f"{job.name} on {job.data}") as shown, stop:
             sinks = (partial(_show, shown),)
-            made = run_one(job, folder, mirrors=paths.mirrors(), sinks=sinks)
+            if fault := faults.get(job.algorithm):
+                made = Attempt(failed(job, "crash", fault))
+            else:
+                made = run_one(job, folder, mirrors=paths.mirrors(), sinks=sinks)
     except (UsageError, KeyboardInterrupt, SystemExit):
         shutil.rmtree(folder)
         raise

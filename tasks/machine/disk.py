@@ -47,7 +47,8 @@ def fault_of_disk(error: BaseException | None) -> str:
     while error is not None:
         full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         if full or (isinstance(error, OSError) and error.errno in _NO_SPACE):
-            place = f" ({error.filename})" if getattr(error, "filename", None) else ""
+            named = getattr(error, "filename", None)
+            place = f" ({named})" if named else ""
             return f"{FULL}{place}: free some of it, and run the same command again"
         error = error.__cause__ or error.__context__
     return ""

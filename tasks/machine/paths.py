@@ -39,11 +39,10 @@ def own_conf(named: Path | None = None) -> Path | None:
     ``conf``, too.
     """
     variable = os.environ.get("LEASEBOARD_CONF")
-    for source, given in (("--conf", named), ("LEASEBOARD_CONF", variable and Path(variable))):
-        if given:
-            if not given.is_dir():
-                raise UsageError(f"{source} {str(given)!r} is not a folder: name one with suites/")
-            return given.resolve()
+    if given := named or (variable and Path(variable)):
+        if not given.is_dir():
+            raise UsageError(f"--conf {str(given)!r} is not a folder: name one with suites/")
+        return given.resolve()
     here = Path("conf")
     ours = (here / "schedule.yaml").is_file() or any((here / k).is_dir() for k in CONF_KINDS)
     return here.resolve() if ours else None
@@ -52,7 +51,7 @@ def own_conf(named: Path | None = None) -> Path | None:
 def use_conf(named: Path | str | None) -> None:
     """Set the configuration folder of this process and those that it starts, if one is named."""
     if named is not None:
-        os.environ["LEASEBOARD_CONF"] = str(own_conf(Path(named)))
+        os.environ["LEASEBOARD_CONF"] = str(Path(named).resolve())
 
 
 def shipped_conf() -> Path:

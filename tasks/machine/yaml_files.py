@@ -59,7 +59,10 @@ def read_yaml(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
     return tree, content
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SafeLoader):
     """Safe loader of YAML, compiled if available, that refuses a key written twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -69,7 +72,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
                 problem = f"key {short(key)!r} occurs twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
             seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+        made: dict[Any, Any] = super().construct_mapping(node, deep=deep)
+        return made
 
 
 def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: Any) -> str:

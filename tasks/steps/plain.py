@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -39,7 +38,6 @@ RECORDED = ".recorded.json"
 """File of a run folder: what MLflow has of it, and the state of the store then."""
 PAUSES = (2.0, 4.0, 8.0)
 """Seconds between tries of a download that broke off."""
-_ONCE = threading.Lock()
 Waiting = TypeVar("Waiting")
 Ended = TypeVar("Ended")
 
@@ -230,16 +228,10 @@ def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
     return place if written and any(attached) and store == [uri, state_of(uri)] else None
 
 
-def _scratch() -> Path:
-    """Return a folder for as long as this process lives, the same for all its threads."""
-    with _ONCE:
-        return _made()
-
-
 @functools.cache
-def _made() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="leaseboard-"))
-    owner = os.getpid()
+def _scratch() -> Path:
+    """Return a folder for as long as this process lives."""
+    folder, owner = Path(tempfile.mkdtemp(prefix="leaseboard-")), os.getpid()
 
     def remove() -> None:
         if os.getpid() == owner:  # not in a fork

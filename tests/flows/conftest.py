@@ -19,8 +19,13 @@ from tests.flows.swept import IMPORTS, Live, update
 
 
 @pytest.fixture(autouse=True)
-def _quiet(environment, forked_workers, forked_services):
-    """Keep Prefect, MLflow and workers silent; every test here may start them."""
+def _quiet(environment, forked_workers, forked_services, monkeypatch):
+    """Keep Prefect, MLflow and workers silent, and no place that an option of a test has set."""
+    for name in ("LEASEBOARD_CONF", "LEASEBOARD_MIRROR", "MLFLOW_TRACKING_URI"):
+        before = os.environ.get(name)
+        monkeypatch.setenv(name, before or "")
+        if before is None:
+            del os.environ[name]
 
 
 @pytest.fixture(scope="module")
@@ -111,8 +116,7 @@ def call(tmp_path, monkeypatch, capsys, environment):
     """Run a command in an empty folder, and compare its exit code if one is given."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    for name in ("LEASEBOARD_CONF", "LEASEBOARD_MIRROR", "MLFLOW_TRACKING_URI"):
-        monkeypatch.setenv(name, os.environ.get(name, ""))  # options set them for good
+    monkeypatch.setenv("LEASEBOARD_CONF", "")
     monkeypatch.setattr(progress, "PATIENCE", 1e6)  # however slow the machine is
 
     def run(*arguments, code=None):

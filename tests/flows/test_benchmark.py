@@ -5,14 +5,12 @@ import json
 import shutil
 import sqlite3
 import sys
-import time
 from contextlib import closing
 from functools import partial
 
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows import benchmark as module
 from leaseboard.flows.benchmark import benchmark, show_progress
 from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.fetch import cached
@@ -21,10 +19,8 @@ from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.machine import progress
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track import recorder, tracker
-from leaseboard.tasks.track.store import TrackingError, ensure_store, state_of
+from leaseboard.tasks.track import tracker
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
 
@@ -58,26 +54,6 @@ def test_data_are_loaded_once_and_prepared_once_for_all_jobs(tmp_path, monkeypat
     assert sorted(reference for (reference,) in loads) == sorted(DATA)
     assert len(parts) == len(DATA)
     assert not list((tmp_path / "out").glob(".data-*"))
-
-
-def test_jobs_that_a_slow_store_still_gets_are_counted(tmp_path, monkeypatch):
-    counts = []
-
-    class Slow:
-        """Store that does not open until they are counted."""
-
-        def __init__(self, *_, **__):
-            while progress._activities[-1].what != "MLflow":
-                time.sleep(0.01)
-            counts.append(progress._activities[-1].words())
-            raise TrackingError("it is over")
-
-    monkeypatch.setattr(module, "Tracker", Slow)
-    monkeypatch.setattr(recorder, "RETRY_SECONDS", ())
-    with progress.Activity("a run"):
-        outcome = run(tmp_path, algorithms=["vanilla"], tracking_uri="sqlite:///not/there")
-    assert "MLflow: 0 of 4 jobs in " in counts[0]
-    assert "it is over" in outcome.problems[0]
 
 
 def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
@@ -137,24 +113,6 @@ def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
         assert opened
         assert said.partition("mlflow:")[2] == link
         assert not again()[0]
-
-
-def test_a_store_in_use_is_in_no_known_state(tmp_path):
-    path = tmp_path / "store.db"
-    ensure_store(f"sqlite:///{path}")
-    assert state_of(f"sqlite:///{path}")
-    copy = shutil.copy2(path, tmp_path / "copy.db")
-    assert (
-        state_of(f"sqlite:///{path}")
-        == state_of(f"sqlite:///{path}")
-        == state_of(f"sqlite:///{copy}")
-    )
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        other.execute("CREATE TABLE more (x)")
-        assert state_of(f"sqlite:///{path}") == ""
-        other.execute("COMMIT")
-    assert state_of("sqlite:////not/there") == state_of("http://localhost:1") == ""
 
 
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):
@@ -240,13 +198,6 @@ def test_a_line_counts_and_calls_a_dataset_by_the_suites_name_for_it(capsys):
         "[ 9/10] a on red wine, seed 3: crash: why",
         "[10/10] a on sklearn:iris, seed 3: crash: why",
     ]
-
-
-def test_signs_in_a_name_are_shown_and_not_obeyed(capsys):
-    with show_progress(1, 0, {"d": "x\x1b[2Jy"}) as show:
-        show(over("d"))
-
-    assert capsys.readouterr().err == "[1/1] a on x\\x1b[2Jy, seed 3: crash: why\n"
 
 
 class Terminal(io.StringIO):

@@ -213,22 +213,6 @@ def test_data_that_cannot_be_had_exit_with_3(leaseboard):
     assert "not available" in result["reason"]
 
 
-def test_ctrl_c_is_one_line_and_exits_with_130(monkeypatch, capsys):
-    from leaseboard.flows import cli
-
-    def interrupted():
-        raise KeyboardInterrupt
-
-    app = typer.Typer()
-    app.command()(interrupted)
-    monkeypatch.setattr(cli, "app", app)
-    with pytest.raises(SystemExit) as stopped:
-        cli.main([])
-
-    assert stopped.value.code == 130
-    assert capsys.readouterr().err.strip().startswith("leaseboard: stopped by the user")
-
-
 @pytest.mark.parametrize("debug", [[], ["--debug"]])
 def test_an_unexpected_error_is_one_line_and_not_a_regression(monkeypatch, capsys, debug):
     from leaseboard.flows import cli
@@ -280,40 +264,6 @@ def test_an_error_of_the_system_names_the_fix(monkeypatch, capsys):
         assert (stopped.value.code, said in capsys.readouterr().err) == (2, True)
 
 
-def test_a_damaged_table_is_named_with_its_fix(leaseboard, tmp_path):
-    (tmp_path / "run" / "jobs").mkdir(parents=True)
-    (tmp_path / "run" / "results.parquet").write_bytes(b"PAR1 and no more")
-    (line,) = leaseboard("report", "run", code=2).err.strip().splitlines()
-
-    assert line.startswith("leaseboard: run/results.parquet cannot be read (")
-    assert line.endswith("run its suite again, which writes it again and repeats no finished job")
-
-
-def test_an_output_folder_that_cannot_be_written_is_named(leaseboard, tmp_path):
-    (tmp_path / "file").write_text("")
-
-    assert "'file/out'" in leaseboard("demo", "--output", "file/out", code=64).err
-
-
-@pytest.mark.slow
-def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
-    arguments = ("-m", "leaseboard", "race", "vanilla", "sklearn:diabetes", "--seed", "3",
-                 "--json", "--set", "log_target=true")  # fmt: skip
-    said = [zygote.run(arguments, cwd=tmp_path).stdout for _ in range(2)]
-    one, two = (json.loads(text.splitlines()[-1]) for text in said)
-    timings = {"started", "cpu_seconds", "wall_seconds", "setup_seconds", "baselines_cpu_seconds"}
-
-    assert one["status"] == "ok"
-    assert one["direction"] == "min"
-    assert one["metric"] == "progressive_mse"
-    assert one["units"] == 442
-    assert one["environment_options"]["log_target"] is True
-    assert Path(one["events"]).is_file()
-    assert {k: v for k, v in one.items() if k not in timings} == {
-        k: v for k, v in two.items() if k not in timings
-    }
-
-
 def test_check_names_the_rule_that_an_algorithm_breaks(leaseboard, tmp_path):
     (tmp_path / "unseeded.py").write_text(
         "import numpy as np\n"
@@ -339,29 +289,4 @@ def test_a_missing_file_leaves_no_folder_behind(leaseboard, tmp_path):
 
     assert "no such file" in leaseboard("run", "s.yaml", "--local", code=64).err
     assert "no such file" in leaseboard("race", "vanilla", "file:no.csv", code=64).err
-    assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]
-
-
-def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_path):
-    (tmp_path / "s.yaml").write_text(
-        "title: t\ndata: ['openml:999999', {data: 'sklearn:diabetes', name: sugar}]\n"
-        "baselines: false\nalgorithms: [vanilla, offline]\nrepetitions: 2\n"
-    )
-    lines = leaseboard("run", "s.yaml", "--dry-run").out.splitlines()
-    assert [line.split() for line in (lines[0], *lines[1:9:4])] == [
-        ["algorithm", "data", "seed", "key", "state"],
-        ["vanilla", "openml:999999", *lines[1].split()[2:4], "skipped"],
-        ["vanilla", "sugar", *lines[5].split()[2:4], "to", "run"],
-    ]
-    assert lines[10].startswith("skipped, 4 jobs: data not available: ")
-    assert len(lines) == 11
-
-
-def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard, tmp_path):
-    (tmp_path / "s.yaml").write_text(
-        "title: t\ndata: ['sklearn:wine']\nbaselines: false\nalgorithms: [vanilla]\n"
-    )
-    done = leaseboard("gate", "s.yaml", "--junit", "nowhere/gate.xml", code=64)
-
-    assert "cannot write 'nowhere/gate.xml'" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]

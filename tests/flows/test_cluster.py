@@ -2,10 +2,7 @@
 
 import json
 import os
-import subprocess
-import sys
 import threading
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +17,6 @@ from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.processes.limits import Limits
-from leaseboard.tasks.store.recorded import Store
 from tests.flows.waiting import until
 
 pytestmark = [pytest.mark.dask, pytest.mark.slow]
@@ -142,7 +138,6 @@ def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
 
     assert found["here"][0] == found["there"][0]
     assert found["here"][1] == found["there"][1]
-    assert not any(running(machines).values())
 
 
 def test_a_lost_worker_costs_only_its_job_which_another_does(machines, runner, tmp_path):
@@ -193,72 +188,6 @@ def test_limits_hold_on_a_worker(machines, runner):
     assert [r.status for r in outcome.results] == ["timeout", "ok"]
 
 
-@pytest.mark.slow
-def test_a_killed_run_leaves_no_job_on_the_workers_and_is_resumed(machines, runner):
-    process = subprocess.Popen(
-        [sys.executable, str(CHILD), str(runner.out), runner.uri, "well", "sleep:5"],
-        env=os.environ | {"PYTHONPATH": str(CHILD.parents[2]), "CLUSTER": machines.address},
-    )
-    try:
-        until(lambda: len(list(runner.out.rglob("result.json"))) >= 3)
-        until(lambda: all(running(machines).values()))
-    finally:
-        process.kill()
-        process.wait()
-    until(lambda: not any(running(machines).values()))
-    done = len(results.read_results(runner.out))
-    assert done < 6
-
-    runner.reference, runner.data, runner.seeds = (
-        "sklearn:diabetes",
-        ["well", "sleep:5"],
-        (1, 2, 3),
-    )
-    outcome = runner.run(local=False, workers=None, cluster=machines.address)
-    assert [r.status for r in outcome.results] == ["ok"] * 6
-    assert len(runner.runs("job")) == 6
-
-
-@pytest.mark.postgresql
-def test_what_one_worker_computed_one_without_its_disk_replays(
-    machines, database, tmp_path, monkeypatch
-):
-    """The recorded costs too, so even the logs are the same; the password is nowhere."""
-    shared = database("recorded").replace(":secret@", ":5ECRET@")
-    suite = Suite(
-        title="T", name="t", data=["sklearn:wine"], algorithms=[
-            {"algorithm": "average", "name": "trials",
-             "environment": {"space": "fast", "arms": ["gaussian_nb", "sgd"]}},
-            {"algorithm": "full-run", "environment": {"configurations": 2, "initial_rows": 50},
-             "name": "probes"},
-        ], limits=Limits(wall_seconds=900),
-    )  # fmt: skip
-    while len(machines.workers) > 1:
-        machines.drop_worker()
-    found = []
-    for number in (1, 2):
-        out = tmp_path / f"out-{number}"
-        out.mkdir()
-        with monkeypatch.context() as patch:
-            patch.setenv("LEASEBOARD_STORE", shared)
-            outcome = run_suite(suite, out, cluster=machines.address)
-        assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 2
-        logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
-                for r in outcome.results]  # fmt: skip
-        found.append((logs, [r.metrics["spent_cpu_seconds"] for r in outcome.results]))
-        assert not (machines.drop_worker() / "recorded").exists()
-        machines.add_worker()
-        machines.wait_for(1)
-
-    (first, spent), (then, spent_again) = found
-    assert first == then
-    assert spent[0] > 0
-    assert spent_again[0] == 0
-    assert Store(shared).table.counted()[1] > 10
-    for path in (*tmp_path.rglob("*"), *machines.folder.rglob("*")):
-        assert not path.is_file() or b"5ECRET" not in path.read_bytes(), path
-
-
 def test_what_is_wrong_with_a_cluster_is_one_line(call, runner, monkeypatch, tmp_path, zygote):
     monkeypatch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 0.5)
     runner.reference = "sklearn:diabetes"
@@ -274,80 +203,3 @@ def test_what_is_wrong_with_a_cluster_is_one_line(call, runner, monkeypatch, tmp
             runner.run(local=False, workers=None, cluster=lonely.address)
     finally:
         lonely.close()
-
-
-def dask_settings(settings):
-    import dask
-
-    return dask.config.set(settings)
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "leaseboard")])
-    now = datetime.now(UTC)
-    made = x509.CertificateBuilder(
-        name, name, key.public_key(), 1, now - timedelta(1), now + timedelta(1)
-    ).sign(key, hashes.SHA256())
-    folder = tmp_path_factory.mktemp("certificate")
-    pem = serialization.Encoding.PEM
-    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return folder
-
-
-def _key(variable):
-    """Return the setting of a variable, as Dask reads it."""
-    return variable.removeprefix("DASK_").lower().replace("__", ".").replace("_", "-")
-
-
-@pytest.fixture(scope="class")
-def secured(certificate, tmp_path_factory, url, zygote):
-    cert, key = str(certificate / "cert.pem"), str(certificate / "key.pem")
-    before = "DASK_DISTRIBUTED__COMM__"
-    settings = {f"{before}REQUIRE_ENCRYPTION": "True", f"{before}TLS__CA_FILE": cert}
-    for who in ("SCHEDULER", "WORKER", "CLIENT"):
-        settings |= {f"{before}TLS__{who}__CERT": cert, f"{before}TLS__{who}__KEY": key}
-    made = Machines(zygote, tmp_path_factory.mktemp("secured"), "tls", **settings)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in settings.items():
-            patch.setenv(name, value)
-        with dask_settings({_key(name): value for name, value in settings.items()}):
-            made.add_worker()
-            made.wait_for(1)
-            yield made
-    made.close()
-
-
-class TestTls:
-    """A cluster whose every member shows one certificate that signs itself."""
-
-    def test_a_run_over_tls_gives_its_results(self, secured, runner):
-        runner.reference = "sklearn:diabetes"
-        runner.data, runner.seeds = ["well"], (1,)
-        outcome = runner.run(local=False, workers=None, cluster=secured.address)
-
-        assert secured.address.startswith("tls://")
-        assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")]
-
-    def test_missing_certificates_are_named(self, secured, runner):
-        runner.reference = "sklearn:diabetes"
-        with (
-            dask_settings({"distributed.comm.tls.ca-file": None}),
-            pytest.raises(LeaseboardError, match="name no certificates"),
-        ):
-            runner.run(local=False, workers=None, cluster=secured.address)
-
-
-def test_a_prefect_server_that_workers_cannot_reach_is_named(machines, runner, monkeypatch):
-    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    runner.reference = "sklearn:diabetes"
-    with pytest.raises(LeaseboardError, match="does not reach the Prefect server at http://127"):
-        runner.run(local=False, workers=None, cluster=machines.address)

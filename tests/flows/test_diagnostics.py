@@ -61,23 +61,6 @@ def test_a_leak_from_the_run_to_the_gate(leaking, tmp_path):
     leaking(*gate, "--fail-on", "LB002", code=0)
 
 
-@pytest.mark.parametrize("command", ["run leak.yaml", "report .", "gate leak.yaml"])
-def test_an_unknown_code_is_wrong_usage_with_near_ones(leaking, command):
-    printed = leaking(*command.split(), "--fail-on", "LB002,LB13", code=64)
-
-    assert "unknown code 'LB13': did you mean" in printed.err
-    assert len(printed.err.splitlines()) == 1
-
-
-def test_an_unknown_code_to_ignore_is_wrong_usage_with_its_line(leaking, tmp_path):
-    (tmp_path / "leak.yaml").write_text(SUITE + "ignore: [LB02]\n")
-
-    printed = leaking("run", "leak.yaml", code=64)
-
-    assert "leak.yaml:6" in printed.err
-    assert "unknown code 'LB02': did you mean" in printed.err
-
-
 def test_the_suites_run_in_mlflow_has_the_counts_and_the_findings(leaking, tmp_path):
     from leaseboard.tasks.track.store import open_store
 

@@ -10,7 +10,7 @@ import pytest
 
 from leaseboard.algorithms.log_format import write_log
 from leaseboard.flows import cli, dispatch
-from leaseboard.flows.console import InterruptedRunError, resumable, terminable
+from leaseboard.flows.console import terminable
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from tests.flows.waiting import until
@@ -131,23 +131,6 @@ def test_the_command_says_what_is_kept_and_how_to_go_on(
         f"leaseboard: stopped by {who}: 1 finished job kept in {str(home)!r};"
         " run the same command again to resume"
     )
-
-
-def test_sigterm_means_what_it_meant_before_once_the_run_is_over():
-    before = signal.getsignal(signal.SIGTERM)
-    with terminable():
-        assert signal.getsignal(signal.SIGTERM) is not before
-    assert signal.getsignal(signal.SIGTERM) is before
-
-
-def test_another_exit_is_not_an_interruption(home):
-    with pytest.raises(SystemExit, match="7"), resumable(home):
-        raise SystemExit(7)
-
-
-def test_an_interruption_before_any_result_keeps_nothing(tmp_path):
-    with pytest.raises(InterruptedRunError, match="0 finished jobs kept"), resumable(tmp_path):
-        interrupt()
 
 
 def test_a_signal_that_is_ignored_as_under_nohup_stays_ignored(monkeypatch):

@@ -50,24 +50,6 @@ def test_a_leaderboard_that_the_store_refuses_is_a_failed_merge(leaseboard, done
     assert "merged:  2 jobs" in said.out
 
 
-@pytest.mark.postgresql
-def test_merge_in_postgresql_stores(leaseboard, done, tmp_path, database):
-    here, there = database("here"), database("there")
-    for store in (here, there):
-        for new in (2, 0):
-            said = leaseboard(
-                "results",
-                "merge",
-                done.out,
-                "--run-dir",
-                f"m{store.rpartition('/')[2]}",
-                "--tracking-uri",
-                store,
-            ).out
-            assert f"merged:  2 jobs, {new} of them new" in said
-        assert keys(store) == sorted(row.key for row in results.read_results(done.out))
-
-
 def test_a_conflict_exits_with_2_and_is_one_line(leaseboard, done, put_result, tmp_path):
     shutil.copytree(done.out, "other")
     put_result(Path("other"), score=9.0)

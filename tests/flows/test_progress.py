@@ -119,14 +119,6 @@ def test_what_is_done_and_how_much_there_is_to_do_is_shown(leaseboard, ended, tm
         assert mine, (words, ended)
 
 
-def test_lines_wait_for_silence(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PATIENCE", 1e6)
-    with progress.watched("a command", as_bar=False):
-        console.say("a line", err=True)
-
-    assert capsys.readouterr().err == "a line\n"
-
-
 def test_a_bar_goes_around_what_is_printed(monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     ours, theirs = pty.openpty()

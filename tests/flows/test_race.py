@@ -10,13 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.reference.ridge import OnlineRidge
-from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.jobs import sandbox
-from leaseboard.tasks.jobs.described import CHECK
-from leaseboard.tasks.preprocess.splits import split
 
 DATA = "synthetic:fried?rows=442&seed=0"
 ALGORITHM = """
@@ -68,50 +63,6 @@ def test_every_ending_is_printed_and_its_events_are_kept(race, tmp_path, end, st
     assert json.loads((log.parent / "result.json").read_text())["status"] == status
 
 
-POLICY = """
-from pydantic.dataclasses import dataclass
-from leaseboard.algorithms.policies.policy import ArmPolicy, Policy
-
-@dataclass(frozen=True, kw_only=True)
-class Outside(ArmPolicy):
-    def policy(self, problem, rng):
-        return OutsidePolicy(problem)
-
-class OutsidePolicy(Policy):
-    def _choose(self):
-        return 99
-
-    def _learn(self, arm, reward, cost):
-        pass
-"""
-
-
-def test_an_invalid_arm_is_reported_with_its_line_by_race_and_check(race, tmp_path):
-    (tmp_path / "mine.py").write_text(POLICY)
-    said = "`_choose` of OutsidePolicy gave 99: return an arm of 0.."
-    row = race("mine.py:Outside", "--budget", "20", data="sklearn:iris")[0]
-    asked = Path("mine.py"), "mine.py:Outside", "audit"
-
-    assert row["reason"] == f"{said}7"
-    assert sandbox.ask(CHECK, *asked) == f"RuleBrokenError: {said}3"
-
-
-@pytest.mark.parametrize("algorithm", ["mine.py:Failing", "online-automl"])
-def test_debug_shows_where_a_job_crashed(race, tmp_path, monkeypatch, algorithm):
-    """In a process of its own, where the code of users runs, or in ours."""
-    (tmp_path / "mine.py").write_text(ALGORITHM.format(end="raise ValueError('no luck')"))
-    monkeypatch.setattr(OnlineAutoML, "run", unlucky)
-
-    assert "Traceback" not in race(algorithm)[1]
-    trace = race(algorithm, "--debug")[1].splitlines()
-    assert trace[0] == "Traceback (most recent call last):"
-    assert trace[-2] == "ValueError: no luck"
-
-
-def unlucky(*_, **__):
-    raise ValueError("no luck")
-
-
 def test_a_password_that_a_job_quotes_is_neither_printed_nor_kept(race, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
     end = "import os; raise {}('no ' + os.environ['MLFLOW_TRACKING_URI'])"
@@ -150,15 +101,6 @@ def test_a_run_that_cannot_be_compared_is_not_registered(race, tmp_path):
         assert (row["status"], code) == ("ok", 64)
         assert f"not registered: {algorithm} on {DATA}: {why}" in complained
     assert not store.exists()
-
-
-def test_a_whole_system_that_leaves_no_model_is_refused_before_it_runs(call, tmp_path):
-    asked = ("race", "lightgbm-default", "sklearn:iris", "--register", "mine")
-    complained = call(*asked, code=64).err
-
-    assert "lightgbm-default is a whole framework" in complained
-    assert "fit AutoMLClassifier or AutoMLRegressor" in complained
-    assert not (tmp_path / "runs").exists()
 
 
 def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
@@ -225,20 +167,6 @@ def test_measures_and_skill_over_the_best_baseline_are_printed(race, call):
     assert " over online-ridge" in said
 
 
-def test_measures_are_printed_with_their_rows(call):
-    said = call("race", "average", "sklearn:diabetes", "--budget", "1", "--set", "arms=[ridge]")
-    form = r"measured on test rows, which the search did not use: rmse (\S+), .*r2 (\S+)"
-    found = re.search(form, said.out)
-    dataset = loading.load("sklearn:diabetes")
-    labels = dataset.target.to_numpy()[split(dataset, seed=0).test]
-
-    assert found is not None, said
-    rmse, r2 = map(float, found.groups())
-    assert r2 == pytest.approx(1 - (rmse / labels.std()) ** 2, abs=1e-3)
-    assert "; random rows are held out (no column of dates without gaps)" in said.out
-    assert re.search(r"this command took \S+ CPU s", said.out)
-
-
 def test_a_random_walk_is_tested_on_its_last_days_unless_another_split_is_asked_for(call, race):
     n = 300
     days = pd.date_range("2024-01-01", periods=n)
@@ -292,40 +220,12 @@ def test_what_learns_nothing_scores_as_the_commonest_class_on_the_same_test_rows
     assert "guarantee" not in said or "loses at most 0.01 of the accuracy" in said
 
 
-def test_what_is_of_the_logarithm_of_the_target_is_said_so(call):
-    x = np.random.default_rng(0).normal(size=200)
-    pd.DataFrame({"x": x, "y": 50 * np.exp(x)}).to_csv("sales.csv", index=False)
-
-    def said(*arguments):
-        return call("race", "running-mean", "file:sales.csv", *arguments).out.splitlines()
-
-    score, measured = said("--set", "log_target=code")[:2]
-    assert " of the log target in " in score
-    assert measured.endswith(" over online-ridge, all of the target itself")
-    assert "log target" not in said("--set", "log_target=code", "--metric", "rmse")[0]
-    for given, is_log in (((), False), (("--set", "log_target=code"), True),
-                          (("--set", "log_target=code", "--metric", "rmse"), False)):  # fmt: skip
-        assert json.loads(said(*given, "--json")[-1])["of_log_target"] == is_log
-    score, measured = said()[:2]
-    assert "log target" not in score
-    assert measured.endswith(" over online-ridge")
-
-
 @pytest.mark.parametrize("metric", ["kappa", "kapa"])
 def test_a_measure_that_the_job_cannot_have_is_refused_before_it_runs(metric, call, tmp_path):
     complained = call("race", "online-automl", DATA, "--metric", metric, code=64).err
 
     assert f"metric {metric!r}" in complained
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_measure_that_is_not_defined_is_said_to_be_none(race):
-    Path("one.csv").write_text("a,y\n1,u\n2,u\n3,v\n")
-    given = ("--metric", "kappa", "--set", "max_rows=2")
-    row, said, code = race("last-label", *given, data="file:one.csv")
-
-    assert (row["metric"], "kappa" in row["metrics"], code) == ("progressive_error", False, 0)
-    assert said.count("--metric kappa is not defined for the outcome of this run") == 1
 
 
 @pytest.fixture
@@ -347,16 +247,6 @@ def test_who_takes_two_classes_is_skipped_and_says_so(beans, race):
     assert reason in complained
 
 
-def test_one_class_for_all_rows_is_said(call):
-    rng = np.random.default_rng(0)
-    rare = np.where(rng.random(400) < 0.05, "sick", "well")
-    pd.DataFrame({"x": rng.normal(size=400), "y": rare}).to_csv("rare.csv", index=False)
-    ran = call("race", "apple", "file:rare.csv", code=0)
-
-    assert "test_error" in ran.out
-    assert "one class is predicted for all test rows, which have more: leave scale" in ran.err
-
-
 def test_rows_that_a_race_leaves_out_are_said(call):
     rows = np.random.default_rng(0).random((2_001, 2))
     pd.DataFrame(rows, columns=["x", "y"]).to_csv("long.csv", index=False)
@@ -375,17 +265,6 @@ def test_rows_that_a_race_leaves_out_are_said(call):
         assert (row["units"], row["rows"], row["rows_available"]) == (used, used, available)
         assert (f"Rows used: {reference}: {said}" in printed) == bool(said)
         assert ("Rows used" in printed) == bool(said)
-
-
-def test_the_naive_baselines_of_a_race_are_named_timed_and_left_out_when_asked(race):
-    row = race("online-automl")[0]
-    alone = race("online-automl", "--no-baselines")[0]
-
-    assert row["baseline"] in ("running-mean", "last-label", "seasonal-last", "online-ridge")
-    assert row["metrics"]["relative_loss"] == pytest.approx(1 - row["metrics"]["skill"])
-    assert row["baselines_cpu_seconds"] > 0
-    assert not {"skill", "relative_loss"} & alone["metrics"].keys()
-    assert alone["score"] == row["score"]
 
 
 def test_several_algorithms_print_a_line_each_and_run_the_baselines_once(call, monkeypatch):

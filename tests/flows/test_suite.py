@@ -16,11 +16,9 @@ import pytest
 
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
-from leaseboard.tasks.jobs.suites.plan import Planned
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.track import recorder
-from tests.flows.suites import reusable
 from tests.flows.waiting import until
 
 CHILD = Path(__file__).with_name("child.py")
@@ -69,23 +67,6 @@ def test_failures_are_kept_apart_and_repeated(runner):
     assert statuses(runner.run()) == ["ok", "crash", "crash"]
     assert len(runner.runs("job")) == 3
     assert runner.runs("suite")[0].info.status == "FAILED"
-
-
-def test_jobs_that_cannot_run_are_skipped_with_the_reason(runner):
-    (entry, other) = runner.planned()
-    planned = [Planned(entry.job, "nokey", obstacle="data not available: x"), other]
-    outcome = runner.run(planned=planned, uri=None)
-
-    assert statuses(outcome) == ["skipped", "ok"]
-    assert outcome.results[0].reason == "data not available: x"
-    assert not reusable(runner.out, "nokey")
-
-
-def test_limits_of_the_suite_are_enforced(runner):
-    runner.data, runner.seeds = ["sleep:600", "well"], (1,)
-    runner.limits = Limits(wall_seconds=4)
-
-    assert statuses(runner.run()) == ["timeout", "ok"]
 
 
 def test_a_clock_that_is_set_breaks_no_limit_and_orphans_no_run(runner, monkeypatch):
@@ -207,13 +188,6 @@ class TestTrackingInTrouble:
         assert len(runner.runs("job")) == 2
         assert len(runner.runs("configuration")) == 2 * CONFIGURATIONS
 
-    def test_gone(self, runner, tmp_path):
-        good = runner.uri
-        (tmp_path / "file").write_text("")
-        runner.uri = f"sqlite:///{tmp_path / 'file' / 'mlflow.db'}"
-
-        self.assert_kept_and_made_good(runner, runner.run(), good)
-
     def test_gone_with_its_server(self, runner, monkeypatch):
         monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
         good, runner.uri = runner.uri, "http://127.0.0.1:9"
@@ -236,37 +210,6 @@ class TestTrackingInTrouble:
 
         assert "it did not answer in time" in outcome.problems[0]
         self.assert_kept_and_made_good(runner, outcome, good)
-
-    def test_slow(self, runner, monkeypatch):
-        """Jobs do not wait for a store: all are over before the first is logged."""
-        from leaseboard.tasks.track.bulk import BulkWriter
-
-        seen = []
-        quick = BulkWriter.write
-
-        def slow(*arguments):
-            until(lambda: len(results.read_results(runner.out)) == 3)
-            seen.append(len(results.read_results(runner.out)))
-            return quick(*arguments)
-
-        monkeypatch.setattr(BulkWriter, "write", slow)
-        runner.seeds = (1, 2, 3)
-        outcome = runner.run()
-
-        assert statuses(outcome) == ["ok"] * 3
-        assert outcome.problems == []
-        assert seen == [3, 3, 3]
-        assert len(runner.runs("job")) == 3
-
-    def test_locked(self, runner, monkeypatch):
-        monkeypatch.setattr("leaseboard.tasks.track.store.SQLITE_WAIT_SECONDS", 0.1)
-        connection = sqlite3.connect(runner.uri.removeprefix("sqlite:///"))
-        connection.execute("BEGIN EXCLUSIVE")
-        outcome = runner.run()
-        connection.close()
-
-        assert "locked" in outcome.problems[0]
-        self.assert_kept_and_made_good(runner, outcome, runner.uri)
 
     def test_full(self, runner, monkeypatch):
         def full(*_):

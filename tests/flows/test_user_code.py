@@ -14,21 +14,6 @@ from leaseboard.tasks.folder import results
 DATA = "synthetic:fried?rows=200&seed=0"
 
 
-MINE = """
-import numpy as np
-from pydantic.dataclasses import dataclass
-from leaseboard.algorithms.base import Algorithm
-
-@dataclass(frozen=True, kw_only=True)
-class Mine(Algorithm):
-    environment = "stream"
-    other: str = ""
-
-    def run(self, env, seed):
-        yield from env.record(np.zeros(env.budget, np.float32))
-"""
-
-
 PIPES = """
 from sklearn.tree import DecisionTreeClassifier
 from helper import DEPTH
@@ -61,40 +46,6 @@ def test_code_that_an_option_of_the_environment_names_counts(
         keys.append(out.splitlines()[1].split()[-3])
 
     assert keys[0] == keys[1] != keys[2]
-
-
-def test_two_modules_of_one_name_for_the_files_of_one_job_are_refused(command, tmp_path):
-    """Which of them is imported hung on which of the files was run first."""
-    for folder, text in (("a", MINE), ("b", "class Other: pass\n")):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "own.py").write_text("import helper\n" + text)
-        (tmp_path / folder / "helper.py").write_text("")
-    (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['{DATA}']\n"
-        "baselines: false\n"
-        "algorithms: [{algorithm: 'a/own.py:Mine', settings: {other: 'b/own.py:Other'}}]\n"
-    )
-    for arguments in (
-        ["run", "s.yaml", "--dry-run"],
-        ["race", "a/own.py:Mine", DATA, "--set", "other=b/own.py:Other"],
-    ):
-        code, _, err = command(*arguments)
-        assert code == 64
-        assert f"'helper' in {tmp_path / 'a'} and in {tmp_path / 'b'}: rename one" in err
-        assert err.count("\n") == 1
-    (tmp_path / "b" / "helper.py").rename(tmp_path / "b" / "helper_of_b.py")
-
-    assert command("run", "s.yaml", "--dry-run")[0] == 0
-
-
-def test_a_file_of_pipelines_that_is_not_there_is_refused(command):
-    for name, said in (
-        ("none.py", "no file 'none.py'"),
-        ("none.csv", "'none.csv' is not a Python"),
-    ):
-        code, _, err = command("race", "full-run", "sklearn:iris", "--set", f"pipelines={name}")
-        assert code == 64
-        assert said in err
 
 
 HELPED = """

@@ -107,30 +107,6 @@ def test_what_a_sound_file_holds_is_known_as_if_it_were_imported(tmp_path):
         describe(f"{tmp_path / 'absent.py'}:Mine")
 
 
-def test_a_file_is_asked_once_until_it_changes(tmp_path):
-    pids, file = tmp_path / "pids", tmp_path / "mine.py"
-    file.write_text(SOUND.format(pids=str(pids)))
-    for _ in range(5):
-        describe(f"{file}:Mine", {})
-    assert len(pids.read_text().split()) == 1
-    file.write_text("raise ValueError")
-    for _ in range(3):
-        with pytest.raises(UserFileError, match=r"mine\.py:1: ValueError"):
-            describe(f"{file}:Mine", {})
-
-
-def test_a_fixed_helper_is_asked_again(tmp_path):
-    file, helper = tmp_path / "mine.py", tmp_path / "helper_that_is_fixed.py"
-    file.write_text("import helper_that_is_fixed\n" + SOUND.format(pids=os.devnull))
-    for text, said in (("1 / 0", "ZeroDivision"), ("None.x", "Attribute")):
-        helper.write_text(text)
-        with pytest.raises(UserFileError, match=rf"mine\.py:1: {said}Error"):
-            describe(f"{file}:Mine", {})
-    helper.write_text("")
-
-    assert describe(f"{file}:Mine", {}).environment == "stream"
-
-
 def test_nothing_that_an_import_starts_outlives_it(tmp_path):
     pid, file = tmp_path / "pid", tmp_path / "forks.py"
     file.write_text(

@@ -22,9 +22,3 @@ def test_a_renamed_file_keeps_its_simple_models_and_takes_a_free_name(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "a.db.damaged-1", "a.db.damaged-1-wal", "a.db.damaged-2", "a.db.damaged-2-wal",
     ]  # fmt: skip
-
-
-def test_sizes_are_for_people():
-    assert [disk.shown(n) for n in (0, 1023, 1536, 3 << 30, 5 << 40)] == [
-        "0 B", "1023 B", "1.5 kB", "3.0 GB", "5.0 TB",
-    ]  # fmt: skip

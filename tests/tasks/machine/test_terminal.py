@@ -3,7 +3,6 @@
 import io
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -28,15 +27,6 @@ def test_nothing_that_a_terminal_obeys_is_left(text):
 
     assert not any(map(is_obeyed, said))
     said.encode()
-
-
-@pytest.mark.parametrize("text", ["", "plain", "α → β\n\tnext line", "日本語", "\\x1b"])
-def test_what_is_harmless_stays(text):
-    assert shown(text) == text
-
-
-def test_signs_are_written_out():
-    assert shown("a\x1b[2Jb\rc\u202ed") == "a\\x1b[2Jb\\rc\\u202ed"
 
 
 def test_a_cell_is_neither_obeyed_nor_markup():

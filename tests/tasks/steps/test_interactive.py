@@ -58,18 +58,6 @@ def test_a_race_on_a_stream_is_against_the_naive_baselines():
     )
 
 
-def test_settings_labels_and_repetitions_are_those_of_a_suite():
-    wide = {"algorithm": "online-automl", "name": "wide", "settings": {"b": 8}}
-    found = race(
-        [wide, "online-automl"], STREAM, seed=1, repetitions=2, budget=300, baselines=False
-    )
-
-    assert [result.seed for result in found.results] == [1, 1, 2, 2]
-    assert {result.budget for result in found.results} == {300}
-    assert found.frame.set_index("name").loc["wide", "settings"].iloc[0]["b"] == 8
-    assert list(found.table["jobs"]) == [2, 2]
-
-
 def test_one_that_fails_leaves_the_others(tmp_path):
     bad = tmp_path / "bad.py"
     bad.write_text(
@@ -152,17 +140,6 @@ def test_a_frame_is_raced_as_its_file(tmp_path):
     assert found.results[0].score == known.results[0].score
 
 
-def test_arrays_are_raced_as_their_table():
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    y, names = X[:, 0] * X[:, 1], ["a", "b"]
-    whole = pd.DataFrame(X, columns=names).assign(target=y)
-    others = [(X, y), (pd.DataFrame(X, columns=names), pd.Series(y, index=range(5, 205)))]
-
-    known, *found = (race("vanilla", each, baselines=False) for each in (whole, *others))
-
-    assert [each.results[0].score for each in found] == [known.results[0].score] * 2
-
-
 def test_rows_and_targets_that_do_not_match_are_refused():
     X = np.zeros((3, 2))
     for wrong in ((X,), (X, [1, 2]), (X, [1, 2, 3], [1, 2, 3])):
@@ -175,17 +152,3 @@ def test_rows_and_targets_that_do_not_match_are_refused():
             race("vanilla", (X, pd.Series([1, 2, 3], name=name)))
     with pytest.raises(UsageError, match="omit it, y is the target"):
         race("vanilla", (X, [1, 2, 3]), target="0")
-
-
-@pytest.mark.parametrize("rows", [1, 200], ids=["the first row", "all rows"])
-def test_rows_without_any_value_are_learned_by_every_stream_algorithm(rows):
-    """Features grow with the values that come, so such a stream begins without one."""
-    table = pd.DataFrame(
-        {"a": np.arange(200.0) % 7, "y": np.arange(200.0) % 7 + np.arange(200) / 999}
-    )
-    table.loc[: rows - 1, "a"] = np.nan
-    names = ["online-automl", "chacha-literal", "chacha-flaml", "chacha-aggressive", "exhaustive"]
-    for labels in (table["y"], table["y"].gt(3).map({True: "high", False: "low"})):
-        raced = race(names, table.assign(y=labels), target="y")
-        statuses = {result.name: result.status for result in raced.results}
-        assert [statuses[name] for name in names] == ["ok"] * len(names)
