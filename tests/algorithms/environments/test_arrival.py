@@ -14,6 +14,7 @@ from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model, widened
 from leaseboard.algorithms.reference.naive import LastLabel
 from leaseboard.algorithms.testing import Tiny, tiny_environment
+from tests.algorithms.outside import TinyLearner
 
 N, CUT = 300, 120
 NAMES = [
@@ -31,7 +32,7 @@ def environment(labels, kind="numbers", changed=False):
         moved = stream.labels.copy()
         moved[CUT:] = (moved[CUT:][::-1] + 1) % 3 if stream.classes else 1 - 2 * moved[CUT:][::-1]
         stream = replace(stream, labels=moved)
-    return StreamEnvironment(stream, outside=tiny._outside, arrival=Arrival.parse(labels))
+    return StreamEnvironment(stream, outside=TinyLearner, arrival=Arrival.parse(labels))
 
 
 def played(algorithm, env):
