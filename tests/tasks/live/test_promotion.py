@@ -14,6 +14,7 @@ from leaseboard.tasks.live.candidates import (
     promote_by_hand,
     roll_back,
 )
+from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.work import Work
 from leaseboard.tasks.store.live_tables import Changes
 
@@ -76,8 +77,9 @@ def roles(shop):
 def seen(shop, champion, challenger, rows=100):
     """Have the sequential test see so many rows of these losses, one unit to and fro."""
     losses = [[mean + 0.1 * (i % 3) for i in range(rows)] for mean in (champion, challenger)]
-    state = SequentialTest().update_many(*losses).to_dict()
-    shop.live.state.commit(Changes(AT, lifecycle={"tests": {CHALLENGER: state}}))
+    tests = {CHALLENGER: SequentialTest().update_many(*losses)}
+    changes = Changes(AT, lifecycle={"tests": LifecycleState(tests=tests).dump()["tests"]})
+    shop.live.state.commit(changes)
 
 
 @pytest.fixture
