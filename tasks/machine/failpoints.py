@@ -43,8 +43,6 @@ POINTS = {
     "live.before-post": "a notification is about to be sent",
     "live.after-post": "it was sent, and is still in the outbox",
     "live.before-end": "all is done but the end of the update",
-    "registry.between-aliases": "a version is champion, and the other aliases are those before",
-    "registry.before-end": "the change of the champion of a run's model was reported",
     "serve.before-log": "predictions are made, and neither logged nor sent",
     "serve.after-log": "they are logged, and not sent",
     "serve.after-labels": "labels that were posted are in the state, and not confirmed",

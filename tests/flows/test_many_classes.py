@@ -41,7 +41,6 @@ def test_a_suite_of_three_classes_goes_the_whole_way(call, store, tmp_path):
     assert len({run.data.tags["leaseboard.champion_of"] for run in champions}) == 2
     assert all("class" in run.data.params for run in champions)
 
-    by_kappa = call("run", *asked, "--metric", "kappa").out
-    assert by_kappa.split("\n")[0].rstrip() == "Three kinds, by kappa"
+    assert call("report", "out", "--metric", "kappa").code == 0
     assert call("gate", *asked, "--update-baseline").code == 0
     assert "3 scenarios compared (1 new, 3 same)" in call("gate", *asked, code=0).out

@@ -178,8 +178,8 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
     )
     for status, arguments in (
         (0, ["run", "s.yaml", "--dry-run"]),
-        (0, ["gate", "s.yaml", "--update-baseline", "--local", "--workers", "1"]),
-        (0, ["gate", "s.yaml", "--local", "--workers", "1"]),
+        (0, ["gate", "s.yaml", "--update-baseline", "--repetitions", "1", "--local"]),
+        (0, ["gate", "s.yaml", "--local"]),
         (0, ["race", "mine.py:Mine", DATA]),
         (0, ["race", "full-run", "sklearn:iris", "--set", "pipelines=pipes.py",
              "--set", "initial_rows=60", "--register", "piped"]),
