@@ -31,7 +31,7 @@ COMMANDS = {
 def news(swept, monkeypatch):
     """Have Prefect there, as far as events go."""
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    monkeypatch.setattr("leaseboard.flows.prefect_events._answers", lambda _: True)
+    monkeypatch.setattr("httpx.get", lambda *_, **__: None)
     monkeypatch.setattr("leaseboard.flows.live_update.current_run", lambda: "sweep")
     monkeypatch.setattr("prefect.events.emit_event", swept.emit)
     idle = SimpleNamespace(instance=lambda: SimpleNamespace(wait_until_empty=lambda: None))
