@@ -17,7 +17,7 @@ GROUPS = {"": PROJECT["project"]["dependencies"], **PROJECT["project"]["optional
 DEV = PROJECT["dependency-groups"]["dev"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 LOCKED = dict(re.findall(r"^([\w.-]+)(?:\[.*\])?==(\S+)", LOCK, re.MULTILINE))
-OWN = {"leaseboard", "benchmarks"}
+OWN = {"leaseboard", "benchmarks", "tests"}
 ELSEWHERE = ("tasks/evaluate/frameworks/", "tasks/fetch/river_program.py")
 """Programs that run in environments of other libraries."""
 OPTIONAL = {"algorithms/online_automl/streaming/river_base.py": {"river"}}

@@ -22,13 +22,12 @@ from leaseboard.flows.commands.options import (
     Algorithms,
     AsJson,
     Data,
+    Labels,
     Metric,
-    NoBaselines,
     Register,
     Seed,
     Settings,
     Target,
-    Task,
     opt,
     parse_settings,
 )
@@ -54,6 +53,7 @@ ONE_CLASS_FIX = (
     " class_weight and predict_proba"
 )
 _BUDGET = "Units of the environment to spend: examples, trials, rows or seconds."
+_SPLIT = "Rows of a table held out: random, time, time=COLUMN or group=COLUMN (default: guessed)."
 
 
 def race(
@@ -61,20 +61,19 @@ def race(
     algorithm: Algorithms,
     data: Data,
     target: Target = None,
-    task: Task = None,
     seed: Seed = 0,
     settings: Settings = None,
+    labels: Labels = None,
+    split: Annotated[str | None, opt(_SPLIT, "ROWS")] = None,
     budget: Annotated[float | None, opt(_BUDGET, "UNITS")] = None,
     metric: Metric = None,
-    no_baselines: NoBaselines = False,
     as_json: AsJson = False,
     register: Register = None,
 ) -> int:
     """Run one or several algorithms on one dataset; of several, print a leaderboard.
 
-    --set is for settings of the algorithm and of its environment, such as split=time and
-    labels=after=7. With --json standard output is one JSON object a line for each algorithm. Each
-    job gets a folder in runs/race.
+    --set is for settings of the algorithm and of its environment. With --json standard output is
+    one JSON object a line for each algorithm. Each job gets a folder in runs/race.
 
     Example: leaseboard race online-automl vanilla synthetic:fried?rows=20000
     """
@@ -87,11 +86,12 @@ def race(
     from leaseboard.tasks.steps.plain import run_all
     from leaseboard.tasks.track.store import check_address
 
-    reference, given = with_options(data, target=target, task=task), parse_settings(settings or [])
+    reference, given = with_options(data, target=target), parse_settings(settings or [])
+    given |= {k: v for k, v in (("labels", labels), ("split", split)) if v is not None}
     if "labels" not in given:
         arrival = arrival_of_file(algorithm[0], reference, paths.mirrors())
         if not arrival.is_immediate:
-            say(f"{arrival.guessed}; --set labels=... says otherwise", err=as_json)
+            say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
             given["labels"] = str(arrival)
     contenders: list[dict[str, Any]] = []
     faults: dict[str, str] = {}
@@ -105,7 +105,7 @@ def race(
     suite = race_suite(
         paths.mirrors(), algorithms=contenders, data=[reference], seeds=[seed], budget=budget,
         metric=metric if several or metric != SKILL else None,
-        baselines=several and not no_baselines,
+        baselines=several,
     )  # fmt: skip
     if register is not None:
         check_address(paths.tracking_uri())
@@ -121,9 +121,7 @@ def race(
         log = attempt.log.decode(errors="replace").rstrip()
         if "debug" in context.obj and attempt.result.status != "ok" and log:
             say(log, err=True)
-        result, measured = _finish(
-            job, attempt, metric, known, baselines=not no_baselines, as_json=as_json
-        )
+        result, measured = _finish(job, attempt, metric, known, as_json=as_json)
         raced.append((job, attempt, result))
         shown.append(measured)
     for _, attempt in ran[len(algorithm) :]:
@@ -207,7 +205,6 @@ def _finish(
     metric: str | None,
     known: list[Result],
     *,
-    baselines: bool,
     as_json: bool,
 ) -> tuple[Result, Result]:
     """Print and write the result of a job that has ended, with its skill.
@@ -220,9 +217,7 @@ def _finish(
     found, home = SkillScore(attempt.result), attempt.folder
     assert home is not None
     try:
-        found = with_skill(
-            job, attempt.result, mirrors=paths.mirrors(), baselines=baselines, ran=known
-        )
+        found = with_skill(job, attempt.result, mirrors=paths.mirrors(), ran=known)
     finally:  # the result is shown and written, also if the baselines fail
         measured = _measured_by(metric, found.result)
         if measured.status != "ok":

@@ -32,7 +32,6 @@ def with_skill(
     result: Result,
     *,
     mirrors: tuple[Path, ...] = (),
-    baselines: bool = True,
     ran: Iterable[Result] = (),
 ) -> SkillScore:
     """Return the result of `job` with ``skill`` and ``relative_loss``, and what the score is of.
@@ -42,7 +41,6 @@ def with_skill(
     another number.
 
     - `mirrors`: searched first for the data.
-    - `baselines`: False runs none of them.
     - `ran`: results on the same data; baselines among them are not run again.
     """
     loss = loss_of(result.metrics)
@@ -57,7 +55,7 @@ def with_skill(
     known = {r.algorithm: r.metrics for r in ran
              if r.status == "ok" and (r.environment, r.environment_options) == same}  # fmt: skip
     before, _ = working_seconds()
-    best = best_baseline(env, known) if baselines and result.complete else None
+    best = best_baseline(env, known) if result.complete else None
     taken = working_seconds()[0] - before
     if best is None or not best[1]:
         return SkillScore(result, "", of_log, taken)

@@ -25,7 +25,8 @@ STEPS = """
 0 predict m.model d.csv --output p.csv
 0 learn i.model d.csv --target y --set b=2 --labels after=2 -q
 0 predict i.model d.csv --level 0.9 --debug
-0 race vanilla running-mean d.csv --target y --task regression --set labels=after=2 --seed 1 --metric mae --no-baselines --json
+0 race vanilla running-mean d.csv --target y --labels after=2 --seed 1 --metric mae --json
+0 race linear d.csv --split random
 0 race chacha d.csv --target y --set b=2 --budget 50 --register raced --tracking-uri STORE
 0 run tiny --dry-run
 0 run tiny --run-dir run --workers 1 --local --register ran --fail-on LB003 --json
