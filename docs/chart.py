@@ -30,6 +30,7 @@ LEARNERS = {
     "river-arf": "River adaptive random forest",
     "river-hat": "River Hoeffding adaptive tree",
     "river-linear": "River linear model",
+    "refitted-lightgbm": "LightGBM, fitted again",
     "vanilla": "Vowpal Wabbit's defaults",
     "chacha-flaml": "ChaCha as in FLAML",
     **BASELINES,
