@@ -62,7 +62,7 @@ CODE = {
         lambda: os.kill(os.getpid(), 9), -9,
         "killed by SIGKILL (the system does that when memory runs out)",
     ),
-    "closed": (lambda: os.closerange(3, 99) or os._exit(4), 4, "it ended with exit code 4"),
+    "closed": (lambda: os.closerange(3, 4096) or os._exit(4), 4, "it ended with exit code 4"),
 }  # fmt: skip
 BREACH = {
     "sleeps": (lambda: time.sleep(600), WALL, "timeout", LATE),
@@ -78,7 +78,7 @@ BREACH = {
         below(eat), Limits(memory_mb=590), "memout", "over the limit of 590 MB of memory",
     ),
     "closes": (
-        lambda: os.closerange(3, 99) or time.sleep(600), Limits(),
+        lambda: os.closerange(3, 4096) or time.sleep(600), Limits(),
         "crash", "it closed its channel",
     ),
 }  # fmt: skip
