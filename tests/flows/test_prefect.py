@@ -131,14 +131,13 @@ def test_a_server_of_our_own_in_trouble_is_named(tmp_path, monkeypatch, code, se
 
 def test_a_large_log_is_renamed(tmp_path, monkeypatch):
     log = tmp_path / "server.log"
-    monkeypatch.setattr("leaseboard.flows.server.MOST_LOG_BYTES", 3)
+    monkeypatch.setattr("leaseboard.flows.server.MOST_LOG_BYTES", 5)
     monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", "print('mine', flush=True)"))
     log.write_text("before")
     with PrefectServer(log) as server, pytest.raises(LeaseboardError):
         server.wait()
-    assert (log.read_text().strip(), (tmp_path / "server.old.log").read_text()) == (
-        "mine", "before",
-    )  # fmt: skip
+    assert {*log.read_text().split()} == {"mine"}
+    assert (tmp_path / "server.old.log").read_text() == "before"
 
 
 @pytest.mark.parametrize(("counts", "asked"), [([0, 0, 1, 1, 2, 3], 6), ([0, 1], None)])

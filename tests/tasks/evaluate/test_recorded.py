@@ -7,17 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from leaseboard.algorithms.caches import cache_dir
 from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFits
-from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials, StoredTrials
+from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.fetch.loading import load as load_again
 from leaseboard.tasks.jobs.environments import folds, pulls, samples
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import module_file
-from leaseboard.tasks.models.automl.estimators import AutoMLClassifier
-from leaseboard.tasks.models.automl.search import SelectionSearch
 from leaseboard.tasks.processes.child import Called
 from leaseboard.tasks.processes.limits import Ending
 
@@ -25,7 +22,6 @@ ROOT = Path(versions.__file__).resolve().parents[2]
 load = functools.cache(load_again)
 MAKING = (
     (StoredTrials, "_compute"),
-    (BudgetedTrials, "_compute"),
     (RecordedFits, "_run"),
 )
 READS_DATA = {"tasks/fetch/dataset.py"}
@@ -36,32 +32,12 @@ def a_trial(arm="decision_tree", **options):
     pulls.stored_trials(load("sklearn:wine"), options, 0).trial(0, 0)
 
 
-def a_search():
-    data = load("sklearn:wine")
-    store = cache_dir() / "own.sqlite"
-    search = AutoMLClassifier(
-        policy="average", space="fast", arms=["gaussian_nb"], max_trials=1, store=store
-    )
-    search.set_params(trial_cpu_seconds=None, random_state=0).fit(data.features, data.target)
-
-
 def a_probe(learner="LogisticRegression", **options):
     options = {"configurations": 8, "initial_rows": 50, **options}
     job = Job("abc", "sklearn:wine", 0, 0, environment=options)
     probes = samples.make(load("sklearn:wine"), job)._probes
     learners = [configuration["learner"] for configuration in probes.configurations]
     probes.measure(learners.index(learner), 100, 20)
-
-
-def a_choice():
-    from sklearn.dummy import DummyClassifier
-    from sklearn.naive_bayes import GaussianNB
-
-    own = [GaussianNB(), DummyClassifier()]
-    data = load("sklearn:wine")
-    store = cache_dir() / "own.sqlite"
-    kept = {"algorithm": "abc", "store": store, "random_state": 0}
-    SelectionSearch(own, **kept).fit(data.features, data.target)
 
 
 def a_fold():
@@ -142,9 +118,7 @@ def forget():
     ("ask", "module"),
     [
         (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),
-        (a_search, "leaseboard.tasks.preprocess.encoding"),
         (a_probe, "leaseboard.tasks.evaluate.learners.candidates"),
-        (a_choice, "leaseboard.tasks.models.automl.search"),
         (a_fold, "leaseboard.tasks.evaluate.probes.recorded"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
@@ -167,13 +141,11 @@ def test_an_edit_makes_the_value_again_and_a_comment_does_not(ask, module, edit,
     [
         a_trial,
         lambda: a_trial("gaussian_nb", protocol="cv", folds=2, optimiser="random"),
-        a_search,
         a_probe,
         lambda: a_probe("NeuralNetwork"),
-        a_choice,
         a_fold,
     ],
-    ids=["tpe", "folds", "search", "probe", "network", "choice", "fold"],
+    ids=["tpe", "folds", "probe", "network", "fold"],
 )
 def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, monkeypatch):
     covered = set()
