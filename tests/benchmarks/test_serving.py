@@ -27,7 +27,7 @@ def test_each_question_is_asked_when_it_is_due_and_failures_are_counted():
                 json.loads(await reader.readexactly(length))["dataframe_records"][0]["id"]
             )
             status = 503 if asked[-1] == "asked-3" else 200
-            reported = {"snapshot": {"version": "1"}, "predictions": [1.5], "ids": [asked[-1]]}
+            reported = {"snapshot": {"digest": "1"}, "predictions": [1.5], "ids": [asked[-1]]}
             body = json.dumps(reported).encode()
             writer.write(
                 f"HTTP/1.1 {status} x\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body

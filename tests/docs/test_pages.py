@@ -1,6 +1,7 @@
 """No page names a command, option, algorithm, suite, module or page that is not there."""
 
 import ast
+import os
 import re
 
 import pytest
@@ -27,6 +28,15 @@ PLACEHOLDERS = ("ALGORITHM", "DATA", "SUITE", "RUN", "FILE.py:CLASS")
 OWN_SUITES = ("my-suite.yaml", "suite.yaml")
 OWN_DATA = ("energy", "tumours", "my.csv", "sales.csv", "walk.csv")
 OWN_ALGORITHMS = ("my-plugin", "mine.py:Mine", "patient.py:Patient", "rivers.py:Rivers")
+
+
+@pytest.fixture(autouse=True)
+def _environment():
+    """Parsing an option of places sets its variable."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
 
 
 def calls():
