@@ -24,12 +24,12 @@ def resident_mb():
     return pages * 4096 / 2**20
 
 
-def assert_flat(call, times):
+def assert_flat(call, times, warm=WARM):
     """Assert that `call`, given the numbers of its calls, leaves no file open and no memory."""
-    for number in range(WARM):
+    for number in range(warm):
         call(number)
     files, memory = open_files(), resident_mb()
-    for number in range(WARM, WARM + times):
+    for number in range(warm, warm + times):
         call(number)
 
     left = open_files()

@@ -9,18 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import mlflow
 import numpy as np
 import pandas as pd
 import pytest
-from mlflow.models import infer_signature
-from sklearn.linear_model import LinearRegression
 
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
 )
-from leaseboard.tasks.models.logged import default_store
 from leaseboard.tasks.models.model import load_file
 from leaseboard.tasks.models.stream_model import StreamModel
 from tests.flows.sales import sales, wrong
@@ -335,32 +331,6 @@ def test_a_registered_model_predicts_from_its_name(call, tmp_path):
     code, _, complained = call("predict", "models:/shop@missing", "sales.csv")
     assert code == 64
     assert "'models:/shop@missing' cannot be loaded" in complained
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("signed", [True, False])
-def test_a_registered_model_of_another_library_predicts_too(call, tmp_path, signed):
-    frame = sales(60)[["price", "sold"]]
-    fitted = LinearRegression().fit(frame[["price"]], frame["sold"])
-    signature = infer_signature(frame[["price"]], frame["sold"]) if signed else None
-    store = f"sqlite:///{tmp_path / 'store.db'}"
-    with default_store(store):
-        mlflow.sklearn.log_model(
-            fitted, name="line", registered_model_name="line", signature=signature,
-            pip_requirements=[],
-        )  # fmt: skip
-    predict = ("predict", "models:/line/1", "sales.csv", "--tracking-uri", store)
-    frame[["price"]].to_csv("sales.csv", index=False)
-    code, said, _ = call(*predict)
-
-    assert code == 0
-    assert np.allclose(table(said)["prediction"], fitted.predict(frame[["price"]]))
-    frame[["sold"]].to_csv("sales.csv", index=False)
-    code, _, complained = call(*predict)
-    assert code == 64
-    assert "'models:/line/1' cannot predict the table: " in complained
-    assert "price" in complained
-    assert complained.count("\n") == 1
 
 
 PARCELS = """parcel,zip,land,weight,note,flag,when,y
