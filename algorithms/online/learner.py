@@ -17,8 +17,8 @@ class Learner:
     --------
     >>> model = Learner(Schema(("a",), ((0, 1),), ("0", "1")), VWConfiguration())
     >>> examples = np.tile(np.float32([1, 2]), (3, 1))
-    >>> model.learn_many(examples, np.float32([3, 3, 3])).round(3).tolist()
-    [0.0, 0.708, 1.216]
+    >>> [f"{each:.3f}" for each in model.learn_many(examples, np.float32([3, 3, 3]))]
+    ['0.000', '0.752', '1.216']
     """
 
     def __init__(
