@@ -168,7 +168,7 @@ class LateNumbers(Weighed):
     are as many copies as predictions wait at a time: each prediction takes one that no other waits
     for [1]_.
 
-    **Theorem.** For every sequence of labels, in whatever order they come, the squared loss of all
+    **Theorem.** For every sequence of labels, in any order of arrival, the squared loss of all
     predictions that were answered is at most that of the best baseline, plus for each copy the
     constant of the aggregate with one expert more than `BASELINES`. There are at most D + 1
     copies, where D predictions wait at most when one is made.

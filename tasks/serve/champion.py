@@ -40,7 +40,7 @@ LAST_LOOK = 5.0
 
 @dataclass(frozen=True)
 class Champion:
-    """Candidate that predicts, as it is after an update."""
+    """Candidate that predicts, in its state after an update."""
 
     snapshot: Snapshot
     name: str

@@ -60,7 +60,7 @@ class Smac(Optimiser):
         maximizer._local_search = _OrderedSearch(self._configspace, seed=seed)  # noqa: SLF001
         self._facade = facade(
             scenario,
-            never,  # told from the other by its arguments
+            never,  # distinguished from the other by its arguments
             model=_one_thread_forest(self._configspace, seed),
             initial_design=design,
             acquisition_maximizer=maximizer,
