@@ -71,14 +71,15 @@ def skip_alias(_app, _what, _name, member, _skip, _options):
     return isinstance(member, GenericAlias) or None
 
 
-def write_command_line(_app):
-    """Write the page of the command line, which is not kept."""
-    made = runpy.run_path(str(ROOT / "docs" / "command_line.py"))
-    made["PAGE"].write_text(made["page"](), encoding="utf-8")
+def write_pages(_app):
+    """Write the pages that are made of the code, and not committed."""
+    for name in ("command_line.py", "keys.py"):
+        made = runpy.run_path(str(ROOT / "docs" / name))
+        made["PAGE"].write_text(made["page"](), encoding="utf-8")
 
 
 def setup(app):
     """Convert before numpydoc, whose priority is 500."""
-    app.connect("builder-inited", write_command_line, priority=100)  # before the sources are read
+    app.connect("builder-inited", write_pages, priority=100)  # before the sources are read
     app.connect("autodoc-skip-member", skip_alias)
     app.connect("autodoc-process-docstring", as_rst, priority=400)

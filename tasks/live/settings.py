@@ -69,31 +69,28 @@ Address = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class DataSettings(Strict):
-    """``data:``, where rows come from and what their columns are for.
-
-    - `source`: ``folder:`` and a pattern of csv or parquet files, each of them a batch; or
-      ``sql:`` and the address of a SQLite or PostgreSQL database, ``$NAME`` in it from the
-      environment.
-    - `query`, `watermark`: of a database; what selects the rows past ``:watermark``, and the
-      column that this is of. It grows: a number, a date, a time.
-    - `overlap`: that many of a query's newest rows are read again the next time, so that a row
-      that was written late, after others that were known already, is not lost.
-    - `batch_rows`: a query's rows come in batches of about so many.
-    - `time`: the column that says when a row happened.
-    - `id`: the column that identifies rows, by which labels that come later are joined.
-    - `target`: the column to predict.
-    - `label_delay`: how long after its row a label usually comes.
-    """
+    """``data:``, where rows come from and what their columns are for."""
 
     source: Address
+    """`folder:` and a pattern of csv, tsv or parquet files, each a batch; or `sql:` and the address
+    of a SQLite or PostgreSQL database, with `$NAME` from the environment."""
     query: Annotated[str, Field(max_length=100_000)] = ""
+    """For a database: selects the rows past `:watermark`."""
     watermark: Name | None = None
+    """For a database: the column that grows with each row, a number, a date or a time."""
     overlap: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
+    """The number of the newest rows of a query that are read again, for rows that were written
+    late."""
     batch_rows: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000
+    """The rows of a query that are read at once."""
     time: Name | None = None
+    """The column with the time of a row."""
     id: Name | None = None
+    """The column that identifies rows, so that late labels find theirs."""
     target: Name
+    """The column to predict."""
     label_delay: Duration = timedelta()
+    """How long after its row a label usually arrives: `90s`, `30m`, `12h`, `7d`, `2w`."""
 
     @property
     def kind(self) -> str:
@@ -153,50 +150,56 @@ class ModelSettings(Strict):
     """``model:``, the algorithm that predicts, its settings and its seed."""
 
     algorithm: Name = "online-automl"
+    """A race of streams, a policy over arms, a selection, or apple."""
     settings: Annotated[dict[str, Any], AfterValidator(text_keys)] = Field(default_factory=dict)
+    """Its settings."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """The random seed."""
 
 
 class RetrainSettings(Strict):
-    """``retrain:``, when a challenger is made: whichever comes first; without any, never.
-
-    - `every`: so long after the last one.
-    - `rows`: so many labels after the last one.
-    - `when`: as soon as the monitor finds drift.
-    - `window`: it learns from so many rows, the last; their content is stored so long.
-    """
+    """``retrain:``, when a challenger is made: whichever comes first; without any, never."""
 
     every: Duration | None = None
+    """The time since the last challenger."""
     rows: Annotated[int, Field(ge=1)] | None = None
+    """The number of labels since the last one."""
     when: Literal["drift"] | None = None
+    """As soon as the monitor detects drift."""
     window: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+    """The number of last rows from which it learns, and which are stored."""
 
 
 class CompareSettings(Strict):
     """``compare:``, how sure a promotion is."""
 
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    """How often a promotion, or a rollback, may be wrong."""
 
 
 class LiveSettings(Strict):
-    """Settings of a live model: all that FILE.yaml says.
-
-    `state` is a file or the address of a PostgreSQL database; None: the run folder's own.
-    `alerts`: who is notified: http addresses, which get JSON, or others of Apprise; ``$NAME`` in
-    them is a variable.
-    `retention`: what is stored of rows of earlier days is deleted; None: what is not needed any
-    more is.
-    """
+    """Settings of a live model: all that FILE.yaml says."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=48)]
+    """The name of its folder, its MLflow experiment and model."""
     data: DataSettings
+    """The source of rows."""
     model: ModelSettings = ModelSettings()
+    """The algorithm that predicts."""
     retrain: RetrainSettings = RetrainSettings()
+    """When to train a challenger."""
     contract: Annotated[Path, Field(strict=False)]
+    """The file of the data contract."""
     compare: CompareSettings = CompareSettings()
+    """The comparison of challengers."""
     alerts: list[Address] = Field(default_factory=list)
+    """Who is notified: addresses of `http://` or `https://` get JSON by POST, others are those of
+    Apprise, for mail, chat, many more; `$NAME` is read from the environment."""
     retention: Duration | None = None
+    """Rows of earlier days are deleted, at least a day and `label_delay`; by default what is not
+    needed any more is."""
     state: Address | None = None
+    """A SQLite file or PostgreSQL; by default `runs/live/NAME/state.sqlite`."""
 
     @model_validator(mode="after")
     def _check_retention(self) -> Self:

@@ -31,7 +31,8 @@ class SplitOptions(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     split: SplitBy = None
-    """How rows are divided, see `SplitBy`."""
+    """Which rows are held out, and how folds are made: ``random``, ``time``, ``time=COLUMN`` or
+    ``group=COLUMN``. None: ``time`` if exactly one column holds dates, else ``random``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -65,7 +65,9 @@ class StreamOptions(BaseModel):
     indicator feature if few columns have gaps (`leaseboard.algorithms.tables.gaps`). ``zero``: 0,
     which a linear model ignores."""
     labels: Annotated[str, AfterValidator(lambda text: str(Arrival.parse(text)))] = IMMEDIATE
-    """When labels arrive, see `leaseboard.algorithms.environments.arrival`."""
+    """When labels become known: ``immediate``, each before the next row; ``after=N``, when N other
+    rows have been predicted; ``with=COLUMN``, those of all rows with one value of a column before
+    the next value; ``end``, none before all rows are predicted."""
 
     @property
     def arrival(self) -> Arrival:

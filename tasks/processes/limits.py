@@ -37,9 +37,13 @@ class Limits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     wall_seconds: Limit | None = None
+    """Wall time."""
     cpu_seconds: Limit | None = None
+    """CPU time."""
     memory_mb: Limit | None = None
+    """Megabytes of memory."""
     output_mb: Limit | None = 64.0
+    """Megabytes that it may print; its log is cut there, and it continues."""
 
     def breach(self, cpu: float, wall: float, memory: float) -> Ending | None:
         """Return the ending of what took so many seconds and bytes; None within the limits.

@@ -7,11 +7,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+MADE = [DOCS / "reference" / name for name in ("command-line.md", "keys.md")]
+"""Pages that `make docs` makes of the code."""
 
 
 def made(page):
     """Return whether `make docs` makes a page."""
-    return bool({"_build", "generated"} & {*page.parts}) or page.name == "command-line.md"
+    return bool({"_build", "generated"} & {*page.parts}) or page in MADE
 
 
 PAGES = sorted([ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if not made(page))])

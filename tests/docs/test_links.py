@@ -28,7 +28,7 @@ def missing(page):
         if kind and name not in suite_names(pages.ROOT / "conf"):
             yield name
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-        if not (page.parent / link).exists():
+        if not (page.parent / link).exists() and (page.parent / link).resolve() not in pages.MADE:
             yield link
 
 

@@ -12,9 +12,6 @@ import leaseboard
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from tests.docs import pages
 
-pytestmark = pytest.mark.slow
-
-
 TEXT = (pages.DOCS / "reference" / "index.md").read_text()
 NAMED = re.findall(r"^   ([a-z][\w.]+)$", TEXT, re.MULTILINE)
 ON_A_PAGE = {"Algorithm", "ArmPolicy", "Policy", "Problem", "Run", "StreamEnvironment"}
@@ -44,6 +41,13 @@ def test_each_has_an_example_that_runs():
     """tests/test_examples.py runs it."""
     names = {*leaseboard.__all__} - ON_A_PAGE
     assert [name for name in names if ">>> " not in getattr(leaseboard, name).__doc__] == []
+
+
+def test_every_key_has_its_row_with_a_meaning():
+    keys = runpy.run_path(str(pages.DOCS / "keys.py"))
+    rows = re.findall(r"^\| `\w+` \| .+ \| .+ \| (.+) \|$", keys["page"](), re.MULTILINE)
+
+    assert len(rows) == sum(len(kind.model_fields) for kind in keys["SECTIONS"].values())
 
 
 @pytest.fixture(scope="module")

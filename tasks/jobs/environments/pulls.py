@@ -57,8 +57,9 @@ class Options(splits.SplitOptions):
     scale: Scale = "none"
     """Whether numbers are standardised; the papers do not."""
     trial_cpu_seconds: float = Field(default=60.0, gt=0)
+    """CPU seconds of one trial, beyond which it is stopped."""
     trial_memory_mb: int = Field(default=4000, ge=200)
-    """The limits of one trial."""
+    """Megabytes, for one trial."""
 
 
 def check_names(given: Mapping[str, Any]) -> None:

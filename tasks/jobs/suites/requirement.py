@@ -25,12 +25,14 @@ class Requirement(Strict):
     data: str = ""
     """Dataset of the suite, by reference or name; empty for all."""
     metric: str
-    """``score``, ``units``, any other metric of the job, or one of
-    `leaseboard.tasks.score.gate.requirements.DERIVED`."""
+    """``score``, ``units``, any other metric of the job, ``curve``, ``loss`` or
+    ``missed_intervals``."""
     over: str | None = None
     """Label of another algorithm whose metric divides it, repetition by repetition."""
     at_least: Number | None = None
+    """The least value."""
     at_most: Number | None = None
+    """The greatest value."""
     equals: Number | None = None
     """Exact value, in place of bounds."""
     within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0

@@ -41,19 +41,29 @@ class Data(Strict):
     """Dataset of a suite: a reference, its name in tables, and its own budget and options."""
 
     data: Annotated[str, Field(max_length=4096)]
+    """A reference, such as `file:sales.csv?target=revenue`."""
     name: Name = ""
+    """Its name in tables."""
     meaningful: bool = True
+    """False: it is left out of the normalised score, but still ranked."""
     budget: Annotated[float, Field(gt=0)] | None = None
+    """Replaces the suite's."""
     environment: Settings = Field(default_factory=dict)
+    """Options of the environment, which override the suite's."""
 
 
 class Contender(Strict):
     """Algorithm of a suite with its settings; `name` is its name on the leaderboard."""
 
     algorithm: Annotated[str, Field(max_length=4096)]
+    """One of `leaseboard list`, or `FILE.py:CLASS`."""
     name: Name = ""
+    """Its name on the leaderboard, not one by which readers know another algorithm; empty:
+    `algorithm`."""
     settings: Settings = Field(default_factory=dict)
+    """Its settings, as in `--set`."""
     environment: Settings = Field(default_factory=dict)
+    """Options of the environment, which override the suite's and the dataset's."""
 
     @property
     def title(self) -> str:
@@ -65,25 +75,35 @@ class Tracking(Strict):
     """Part of a job that goes to MLflow as runs of their own."""
 
     configurations: Annotated[str, Field(pattern=r"^(all|none|top:[1-9]\d*)$")] = "all"
+    """Which of a job's configurations become MLflow runs: `all`, `none` or `top:N`."""
 
 
 class Normalise(Strict):
     """Normalised score of ChaCha's tables: 0 is the loss of `zero`, 1 that of `one`."""
 
     zero: str
+    """The algorithm whose loss is 0."""
     one: str
+    """The algorithm whose loss is 1; a better one is above 1."""
 
 
 class Printed(Strict):
     """Number that a paper prints, and how far ours may be from it and still agree."""
 
     source: str
+    """Where it is printed."""
     algorithm: str
+    """The algorithm of the number."""
     data: str
+    """The dataset of the number."""
     metric: str
+    """`score`, or a metric of the job."""
     value: float
+    """The number."""
     sd: float | None = None
+    """Its standard deviation, as printed, by which ours is judged."""
     tolerance: float | None = None
+    """The largest difference that still agrees, if no deviation is printed."""
 
 
 class Suite(Strict):
@@ -91,33 +111,55 @@ class Suite(Strict):
 
     Seeds are either listed (`seeds`: each is the seed of the job and of its environment, as a
     paper's authors list them) or derived (`seed` and `repetitions`: the job's from seed, data,
-    algorithm and repetition, the environment's from seed, data and repetition). `baselines`
-    adds the naive baselines to algorithms on streams, see `plan.with_baselines`. `metric` ranks on
-    leaderboards in place of the score, see `leaseboard.algorithms.measures`; it changes no job,
-    unless it is a plugin's, which its jobs measure. With `predictions` each job writes them.
-    `ignore` names codes of `leaseboard.tasks.jobs.diagnostic_codes` that are not shown.
+    algorithm and repetition, the environment's from seed, data and repetition). A `metric` changes
+    no job, unless it is a plugin's, which its jobs measure.
     """
 
     title: Name
+    """The heading of its leaderboard."""
     description: Annotated[str, Field(max_length=10_000)] = ""
+    """Its purpose, shown on its page."""
     data: list[Annotated[Data, _named("data")]] = Field(min_length=1)
+    """Datasets, or their references only."""
     algorithms: list[Annotated[Contender, _named("algorithm")]] = Field(min_length=1)
+    """Algorithms, or their names only."""
     seeds: Annotated[list[Seed], Field(min_length=1)] | None = None
+    """The seed of each repetition, for both the job and its environment."""
     seed: Seed = 0
+    """The number from which all seeds are derived, if `seeds` lists none."""
     repetitions: Annotated[int, Field(ge=1, le=MOST_JOBS)] = 1
+    """The number of repetitions, with other seeds each time, if `seeds` lists none."""
     budget: Annotated[float, Field(gt=0, le=1e15)] | None = None
+    """The budget of each job, in the units of its environment; none: the environment's own."""
     environment: Settings = Field(default_factory=dict)
+    """Options of the environment."""
     limits: Limits = Limits()
+    """The resources that one job may use before it is stopped."""
     tracking: Tracking = Tracking()
+    """The configurations that are recorded in MLflow."""
     metric: Annotated[Name, Field(min_length=1)] | None = None
+    """The metric by which leaderboards rank, instead of the score: `rmse`, `mae`, `r2`, `error`,
+    `log_loss`, `kappa`, `kappa_temporal`, `skill`, those of tables, or one of a plugin."""
     predictions: bool = False
+    """Each job writes `predictions.parquet` into its folder: labels and predictions, numbers in
+    the unit of the target, classes by their number in order; of a table's rows the column `part`
+    says `validation` or `test`; not for whole frameworks and recorded feedback."""
     normalise: Normalise | None = None
+    """The algorithms whose losses are 0 and 1 of the normalised score."""
     baselines: bool = True
+    """Algorithms on streams run next to the naive baselines that the suite does not name:
+    `running-mean`, `last-label`, `seasonal-last`, `online-ridge`; false: only the listed
+    algorithms, as for a paper."""
     published: list[Printed] = Field(default_factory=list)
+    """Numbers that a paper prints, to be compared with ours."""
     requirements: list[Requirement] = Field(default_factory=list)
+    """What the gate checks in addition to scores."""
     ignore: Codes = Field(default_factory=list)
+    """Codes of diagnostics that are not shown, such as `LB003`."""
     name: str = ""
+    """The file's own name replaces it."""
     file: str = ""
+    """The path replaces it by which `run` was given the file; empty for a suite that is named."""
     _wanted: Mapping[tuple[str, str], int] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")

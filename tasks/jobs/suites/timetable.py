@@ -20,6 +20,7 @@ class Scheduled(Strict):
     cron: str
     """Five fields: minute, hour, day of the month, month, day of the week."""
     timezone: str = "UTC"
+    """Time zone of `cron`, such as `Europe/Berlin`."""
     suite: str | None = None
     """A name of ``conf/suites``, or a YAML file."""
     live: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
@@ -31,7 +32,7 @@ class Scheduled(Strict):
     """Where to write; ``runs/<suite>`` or ``runs/live/<name>`` by default. Finished jobs there are
     not run again, so a run with unchanged code and data has nothing to do."""
     workers: Annotated[int, Field(ge=1)] | None = None
-    """Of a suite."""
+    """The number of jobs of a suite that run at once."""
 
     @property
     def what(self) -> str:
