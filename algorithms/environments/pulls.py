@@ -197,7 +197,7 @@ class PullsEnvironment(Environment):
     def prefetch(self, arms: Sequence[int]) -> None:
         """Announce the arms that will be pulled next, each once, for any rewards."""
         if len(arms) > 1:
-            left = self.budget - self.at
+            left = self._left()
             some = arms if self.unit != "trials" else arms[: int(left)]
             most = min(map(self._may_take, arms))
             if self.unit == "cpu_seconds":  # which add up, where wall seconds pass for all
@@ -212,7 +212,7 @@ class PullsEnvironment(Environment):
 
     def pull_joint(self, optimiser: str) -> Trial:
         """Return the next trial of an optimiser that chooses the arm itself."""
-        n, left = self._joint_pulls[optimiser], self.budget - self.at
+        n, left = self._joint_pulls[optimiser], self._left()
         if self.shares and self.unit != "trials":
             left = max(0.0, left - self._reserve())
         trial = self._trials.joint_trial(optimiser, n, self._limit(left))
@@ -256,9 +256,17 @@ class PullsEnvironment(Environment):
             metrics[f"exploitation.{arm}"] = pulls / pulled
         return Score(best.reward, self.metric, "max", self._notes | metrics)
 
+    def _left(self) -> float:
+        """Return what is left of the budget.
+
+        What was spent on trials that run ahead of their pulls is gone before it is charged.
+        """
+        ahead = self._trials.spent_cpu_seconds if self.unit == "cpu_seconds" else 0.0
+        return self.budget - min(self.budget, max(self.at, ahead if self.shares else 0.0))
+
     def _may_take(self, arm: int) -> float:
         """Return what a trial of `arm` may cost."""
-        left, waiting = self.budget - self.at, self._pulls.count(0)
+        left, waiting = self._left(), self._pulls.count(0)
         if not self.shares or self.unit == "trials":
             return left
         left = max(0.0, left - self._reserve())

@@ -290,7 +290,7 @@ class BudgetedTrials(StoredTrials):
         super().__post_init__()
         self._begun: dict[int, _Begun] = {}
         """By the seed of the trial."""
-        self._charged = self._spent()
+        self._began = self._charged = self._spent()
         self.stoppable = tuple(
             self.n_folds == 1 and recipes.stoppable(arm.estimator)
             for arm in self.space.arms.values()
@@ -317,7 +317,7 @@ class BudgetedTrials(StoredTrials):
         for arm in self.space.arms.values():
             with suppress(Exception):  # a trial will meet it again and say so
                 recipes.build(arm.estimator, {**arm.constants, **arm.defaults()}, 1, 0)
-        self._charged = self._spent()
+        self._began = self._charged = self._spent()
 
     def judged(self, seed: int) -> Judged | None:
         """Return the predictions of the trial with this seed; None if it has none.
@@ -352,7 +352,7 @@ class BudgetedTrials(StoredTrials):
             order = replace(judged.order, keep=file.name, seconds=seconds, clock=self.clock)
             order = replace(order, refit=True, fidelity=1.0) if refit else order
             outcome = self._run(order)
-            self.spent_cpu_seconds += outcome.cpu_seconds
+            self.spent_cpu_seconds = float((self._spent() - self._began)[0])
             models = [model for model, _ in fitted_in(file.name)]
             return (models if outcome.status == "ok" else None), outcome
 
@@ -400,7 +400,7 @@ class BudgetedTrials(StoredTrials):
         with self._lock:
             now = self._spent()
             charge, self._charged = now - self._charged, now
-            self.spent_cpu_seconds += float(charge[0])
+            self.spent_cpu_seconds = float((now - self._began)[0])
         own = np.array([outcome.cpu_seconds, outcome.wall_seconds])
         record = _record(suggestion, outcome, (charge - own).tolist())
         if outcome.status == "stopped":

@@ -193,7 +193,7 @@ def test_a_budget_holds_for_all_processes_together(n_jobs):
         [sys.executable, "-c", FIT, n_jobs], capture_output=True, text=True, check=True
     )
 
-    assert 1 < float(ended.stdout) < 4.4
+    assert 1 < float(ended.stdout) < 6  # each process with a budget of its own spends 8
 
 
 def test_names_of_all_rows_are_refused_before_they_fill_the_memory():
