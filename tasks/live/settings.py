@@ -72,8 +72,8 @@ class DataSettings(Strict):
     """``data:``, where rows come from and what their columns are for."""
 
     source: Address
-    """`folder:` and a pattern of csv, tsv or parquet files, each a batch; or `sql:` and the address
-    of a SQLite or PostgreSQL database, with `$NAME` from the environment."""
+    """`folder:` and a pattern of csv, tsv or parquet files, each a batch; or `sql:` and the
+    address of a SQLite or PostgreSQL database, with `$NAME` from the environment."""
     query: Annotated[str, Field(max_length=100_000)] = ""
     """For a database: selects the rows past `:watermark`."""
     watermark: Name | None = None
