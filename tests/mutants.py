@@ -34,7 +34,6 @@ MODULES = {
     "algorithms/policies/policy.py": (
         10, [f"tests/algorithms/policies/test_{each}.py" for each in ("policy", "bandits")],
     ),
-    "algorithms/policies/posterior.py": (12, ["tests/algorithms/policies/test_posterior.py"]),
     "tasks/live/update.py": (
         6, ["tests/tasks/live/test_update.py", "tests/tasks/live/test_cycle.py"],
     ),

@@ -9,7 +9,6 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.chacha.presets import Published, Tuning
-from leaseboard.algorithms.environments.arrays import losses
 from leaseboard.algorithms.environments.stream import (
     StreamAlgorithm,
     StreamEnvironment,
@@ -18,17 +17,17 @@ from leaseboard.algorithms.environments.stream import (
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.one_against_all import OneAgainstAll
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
-from leaseboard.algorithms.online_automl.safe.naming import words_of
+from leaseboard.algorithms.reference.vw import VowpalWabbit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vanilla(Published):
     """Vowpal Wabbit's default learner: no interactions, learning rate 0.5.
 
-    Of three and more classes it is VW's ``--oaa`` with logistic loss, and leaves no model.
+    Of three and more classes it is Vowpal Wabbit itself, its ``--oaa`` with logistic loss, and
+    leaves no model.
     """
 
     many_classes: ClassVar[bool] = True
@@ -48,10 +47,8 @@ class Vanilla(Published):
         if not stream.classes or env.budget == 0:
             yield from super().run(env, seed)
             return
-        configuration, n_classes = VWConfiguration(), len(stream.classes)
-        model = OneAgainstAll(stream_schema(stream), configuration, n_classes)
-        parameters = {**configuration.parameters(), "oaa": n_classes}
-        yield from one_model(env, model, parameters)
+        parameters = {**VWConfiguration().parameters(), "oaa": len(stream.classes)}
+        yield from one_model(env, VowpalWabbit().model(env), parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +78,7 @@ class RandomConfigurations(Tuning):
 class Exhaustive(Tuning):
     """Race of the default configuration and all of its frontier, live at once.
 
-    As the paper's authors ran ``Exhaustive``: the model of least upper bound predicts. For the
-    best single configuration see `BestInHindsight`.
+    As the paper's authors ran ``Exhaustive``: the model of least upper bound predicts.
     """
 
     def slots(self, schema: Schema) -> int:
@@ -123,57 +119,6 @@ class Offline(StreamAlgorithm):
         yield from env.record(learner.predict_many(rest), live=0)
         score = float(env.score().value)
         yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=cut)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BestInHindsight(StreamAlgorithm):
-    """Predictions of the one configuration that proved best, known only afterwards.
-
-    Every configuration of the default's frontier learns the whole stream; no online method can
-    know which one to follow, so this is a mark to measure by, not a competitor.
-
-    Parameters
-    ----------
-    tune
-        See `Tuning`.
-    """
-
-    oracle_baseline: ClassVar[bool] = True
-
-    tune: Tune | None = None
-
-    def run(self, env: StreamEnvironment, seed: int) -> Run:
-        """Run one model after the other over the whole stream; take the best one's predictions."""
-        if env.budget == 0:
-            return
-        stream, schema = env.stream, stream_schema(env.stream)
-        words = words_of(schema)
-        require_finite(stream, env.budget)
-        block = stream.features[: env.budget], stream.labels[: env.budget]
-        configurations = [VWConfiguration(), *frontier(self.tune, schema)]
-        best, scores = 0, list[float]()
-        for number, configuration in enumerate(configurations):
-            own = Learner(schema, configuration, stream.task).learn_many(*block)
-            scores.append(float(losses(own, block[1], stream.task).mean()))
-            if number == 0 or scores[number] < scores[best]:
-                best, predictions = number, own
-        for number, configuration in enumerate(configurations):
-            yield events.ConfigurationAdmitted(
-                at=0,
-                configuration=number,
-                parameters=words.parameters(configuration),
-                parent=0 if number else None,
-                origin="oracle" if number else "initial",
-            )
-            yield events.LeaseGranted(at=0, configuration=number, amount=env.budget, slot=number)
-            if number == 0:
-                yield from words.group_events(number)
-        yield from env.record(predictions, live=len(configurations))
-        yield events.ChampionChanged(at=env.budget, configuration=best, previous=None)
-        for number, score in enumerate(scores):
-            yield events.ConfigurationScored(
-                at=env.budget, configuration=number, value=score, units=env.budget
-            )
 
 
 def frontier(tune: Tune | None, schema: Schema) -> list[VWConfiguration]:

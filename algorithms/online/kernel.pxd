@@ -112,13 +112,6 @@ cdef class Pool:
     cdef bint looked
 
 
-cdef void mark_ends(
-    const int32_t *factors, Py_ssize_t n_terms, Py_ssize_t order, int32_t *ends
-) noexcept nogil
-cdef Py_ssize_t gather(const float *example, const Model *model) noexcept nogil
-cdef void update(
-    Py_ssize_t count, float prediction, float label, float importance, const Model *model, int loss
-) noexcept nogil
 cdef float logistic_update(
     float prediction, float label, float scale, float per_update
 ) noexcept nogil

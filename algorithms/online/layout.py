@@ -43,7 +43,7 @@ class Layout:
     ----------
     factors : ndarray of int32, shape (n_terms, order)
         Columns that are multiplied into the term's value, padded with -1. The constant has none.
-    cells : ndarray of int32, shape (n_terms,) or (n_classes, n_terms)
+    cells : ndarray of int32, shape (n_terms,)
         Each term's place in the compact table.
     indices : ndarray of int64, shape (n_cells,)
         Each cell's place in VW's own table.
@@ -107,18 +107,6 @@ class Layouts:
     def fit(self, interactions: Sequence[Interaction]) -> bool:
         """Return whether they induce no more than `MAX_TERMS`."""
         return sum(map(self._n_products, interactions)) <= MAX_TERMS
-
-    def of_classes(self, configuration: VWConfiguration, n_classes: int) -> Layout:
-        """Return the terms with a weight of each class, as VW lays out ``--oaa`` in one table.
-
-        `Layout.cells` have shape (n_classes, n_terms). The classes of a term are neighbours in
-        VW's table, which does not grow with them: theirs may collide with those of other terms.
-        """
-        factors, _ = self._terms(configuration)
-        width = 1 << (n_classes - 1).bit_length()  # VW shifts hashes: the next power of 2
-        first = _indices(factors, width * self._hashes)
-        every = (first + np.arange(n_classes)[:, None]) & self.schema.mask
-        return Layout(factors, *_compact(every))
 
     def _terms(self, configuration: VWConfiguration) -> Terms:
         """Return the factors of all terms and their hashes, see `Layout`."""
@@ -186,14 +174,13 @@ def _compact(
 
     Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
     """
-    flat = indices.ravel()
-    order = np.argsort(flat, kind="stable")
-    if (np.diff(flat[order]) > 0).all():  # nothing collides, as nearly always
-        return np.arange(len(flat), dtype=np.int32).reshape(indices.shape), flat, order
-    places, first, at = np.unique(flat, return_index=True, return_inverse=True)
+    order = np.argsort(indices, kind="stable")
+    if (np.diff(indices[order]) > 0).all():  # nothing collides, as nearly always
+        return np.arange(len(indices), dtype=np.int32), indices, order
+    places, first, at = np.unique(indices, return_index=True, return_inverse=True)
     order_of_cells = np.argsort(first)
     rank = np.argsort(order_of_cells)
-    return rank[at].astype(np.int32).reshape(indices.shape), places[order_of_cells], rank
+    return rank[at].astype(np.int32), places[order_of_cells], rank
 
 
 def _is_combination(interaction: Interaction, columns: tuple[int, ...]) -> bool:

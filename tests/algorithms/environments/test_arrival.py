@@ -89,5 +89,5 @@ def test_who_needs_each_label_at_once_is_skipped_with_the_reason():
     barred = {name for name in NAMES if "labels after=24" in
               environment("after=24").bars(registry.build(name))}  # fmt: skip
 
-    assert barred == {"offline", "best-in-hindsight"}
+    assert barred == {"offline"}
     assert not environment("immediate").bars(registry.build("offline"))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import lomax
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import PullsEnvironment
@@ -11,6 +12,7 @@ from leaseboard.algorithms.policies.bandits import (
     RandomArm,
     Softmax,
     UpperConfidenceBound,
+    expected_improvement,
     max_ucb_index,
     softmax,
     ucb_index,
@@ -37,6 +39,13 @@ def test_max_ucb_index():
     assert max_ucb_index(np.array(0.9), np.array(2), 20, 0.5) == pytest.approx(
         0.9 + (0.5 * np.log(20) / 2) ** 2
     )
+
+
+def test_expected_improvement_is_the_mean_of_the_excess_beyond_the_gap():
+    alpha, beta = 3.5, 0.2
+    for gap in (0.0, 0.05, 0.4):
+        beyond = lomax(alpha, scale=beta).expect(lambda x, g=gap: x - g, lb=gap)
+        assert expected_improvement(gap, alpha, beta) == pytest.approx(beyond, rel=1e-6)
 
 
 def test_softmax_probabilities():
