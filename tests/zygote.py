@@ -32,7 +32,7 @@ import types
 from pathlib import Path
 
 IMPORTS = (
-    "leaseboard.algorithms.chacha.baselines", "leaseboard.algorithms.online_automl.online_automl",
+    "leaseboard.algorithms.chacha.presets", "leaseboard.algorithms.online_automl.online_automl",
     "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
     "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
     "leaseboard.tasks.jobs.sandbox", "leaseboard.tasks.models.winner",

@@ -32,7 +32,8 @@ One that does not fit its sample better than the constant of the most frequent c
 standard deviation, has not begun to learn there: a network of few steps, leaves of more rows
 than the smaller class has. Its curve says nothing of what is to come, so its upper bound is 1.
 
-Any rise refutes fitness and raises the bound; the user is warned of those that are beyond chance.
+Any rise refutes fitness and raises the bound; those that are beyond chance are events of the job,
+and `guarantee_` of `SelectionSearch` names their configurations.
 
 Rule: what a fall takes off
 ---------------------------
@@ -78,11 +79,7 @@ PROBES = 3
 
 
 DEVIATIONS = 2.0
-"""Beyond so many standard deviations a rise is worth a warning."""
-
-
-class FitnessWarning(UserWarning):
-    """Warning of a configuration that does better on its sample when it is trained on more."""
+"""Beyond so many standard deviations a rise is worth an event."""
 
 
 def rise(before: Probe, probe: Probe) -> float:

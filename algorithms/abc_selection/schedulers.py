@@ -1,4 +1,6 @@
-"""Which configuration to probe next, and on how many rows: Algorithm 3, UCB and RoundRobin.
+"""Which configuration to probe next, and on how many rows: Algorithm 3, and what samples may cost.
+
+Algorithm 3, UCB and RoundRobin order the configurations that remain.
 
 Notes
 -----
@@ -10,11 +12,22 @@ Departs from the paper, or decides what it leaves open:
 - A bound that did not improve has an infinite gradient: more time is not known to help it.
 - A configuration that was probed in full has nothing left to probe; the next one in the order
   of upper bounds replaces it.
+
+What sampling may cost is limited, so that a selection takes little longer than Full-run at the
+worst.
+
+Where intervals do not separate, samples of doubling sizes cost twice what they lead to. So there
+is an allowance: `SHARE` of what Full-run would take, and what it would take for those that have
+been dropped. Beyond it configurations are trained in full, which Full-run would do too. So the
+whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right, and but
+for the first samples of learners whose time does not grow with the rows. All of it is decided by
+recorded seconds, so that a replay decides alike.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, median
 
 from leaseboard.algorithms.environments.selecting import Probe
 
@@ -118,3 +131,260 @@ def best_guess(leader: Prospect, omega: Sequence[Prospect]) -> Prospect:
 
     hopeful = max(omega, key=lambda c: c.upper)
     return hopeful if gap(hopeful) < gap(leader) else leader
+
+
+SHARE = 0.09
+"""Of the seconds of Full-run, and of its rows, that samples may cost when none is dropped."""
+
+LARGEST = 4
+"""All training rows are at least that many times the largest sample: beyond the usual D_te, which
+is a quarter of D_tr, more rows of S_tr take little of the deviation between the two."""
+
+
+def worthwhile(sizes: Sequence[int], full: int) -> list[int]:
+    """Return the sizes that are worth a probe; the full one alone if no two of them are.
+
+    Two probes are the least that says anything of a configuration.
+
+    Examples
+    --------
+    >>> worthwhile([500, 1000, 2000, 4000, 8000, 16_000, 20_000], 20_000)
+    [500, 1000, 2000, 4000, 20000]
+    >>> worthwhile([500, 1000, 2000, 4000], 4000)
+    [4000]
+    """
+    partial = [rows for rows in sizes if rows * LARGEST <= full]
+    return [*partial, full] if 0 < sum(partial[:2]) <= SHARE * full and partial[1:] else [full]
+
+
+ROWS_SHARE = 0.3
+"""Of the seconds of a fit, at least, which grow with its rows; the rest may be overhead."""
+
+NOISE = 0.1
+"""Fits whose seconds differ by no more than this share took the same time."""
+
+KIN = 2.0
+"""Two of a learner are alike if neither's first sample took so many times longer than the other's.
+"""
+
+DEAR = 10.0
+"""Times the median sample's seconds: who takes longer waits for the others, and skips a size."""
+
+QUARTER = 0.25
+"""Of a full training, which samples may cost together that are expected to spare one."""
+
+
+def fit_seconds(curve: Sequence[Probe], rows: int) -> float:
+    """Return the CPU seconds of a fit on so many rows, on the line through the last two fits.
+
+    Of one fit the share `ROWS_SHARE` grows with the rows.
+
+    Examples
+    --------
+    >>> curve = [Probe(rows=500, test_rows=9, fit_cpu=2), Probe(rows=1000, test_rows=9, fit_cpu=3)]
+    >>> fit_seconds(curve, 4000)
+    9.0
+    """
+    last = curve[-1]
+    if len(curve) < 2:
+        slope = ROWS_SHARE * last.fit_cpu / last.rows
+    else:
+        slope = max(0.0, last.fit_cpu - curve[-2].fit_cpu) / (last.rows - curve[-2].rows)
+    return last.fit_cpu + slope * max(0, rows - last.rows)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """Allowance of what samples may still cost.
+
+    Attributes
+    ----------
+    prospects : list of Prospect
+        Those that Full-run would train: the dropped ones too.
+    full, tested : int
+        |D_tr| and |D_te|.
+    """
+
+    prospects: list[Prospect]
+    full: int
+    tested: int
+
+    def covers(self, chosen: Prospect, rows: int, omega: Sequence[Prospect]) -> bool:
+        """Return whether the next probe of `chosen` may be of `rows` rows, with `omega` left."""
+        known = [self._in_full(each) for each in self.prospects if each.curve]
+        if not known:
+            return True
+        mean = sum(known) / len(known)  # used for those of whose learner none was probed
+
+        def cost(of: Sequence[Prospect]) -> float:
+            return sum(self._projected(each, mean) for each in of)
+
+        left = {each.index for each in omega}
+        gone = [c for c in self.prospects if c.index not in left and c.rows < self.full]
+        asked = self._asked(chosen, rows) if chosen.curve else mean * rows / self.full
+        return self._spent() + asked <= SHARE * cost(self.prospects) + cost(gone)
+
+    def pays(self, chosen: Prospect, samples: Sequence[int]) -> bool:
+        """Return whether all of these samples together cost a small part of the full training.
+
+        They never do with learners whose time does not grow with the rows.
+        """
+        asked = sum(self._asked(chosen, rows) for rows in samples)
+        return asked <= QUARTER * self._in_full(chosen)
+
+    def dear(self, chosen: Prospect) -> bool:
+        """Return whether its samples take much longer than those of others."""
+        return self._long(chosen.curve[-1])
+
+    def waits(self, candidate: Prospect) -> bool:
+        """Return whether one that was never probed waits for what others of its learner will show.
+
+        Where samples of two of a learner, and of all of it that were probed, took many times what
+        samples take, a second one shows whether their time grows with the rows at all. If it does
+        not, samples are a waste for the others of that learner: full training costs as much.
+        """
+        kin = self._kin(candidate)
+        if len(kin) < 2 or not all(self._long(each.curve[0]) for each in kin):
+            return False
+        return self.flat(candidate) or all(len(each.curve) < 2 for each in kin)
+
+    def flat(self, candidate: Prospect) -> bool:
+        """Return whether the time of one of its learner does not grow with the rows."""
+        return any(self._flat(each) for each in self._kin(candidate))
+
+    def most_useful(self, omega: Sequence[Prospect]) -> Prospect:
+        """Return which to train in full: where a second buys most of the doubt about the leader.
+
+        One of `omega` at least was not trained in full.
+        """
+        surely = max(each.lower for each in omega)
+
+        def bought(candidate: Prospect) -> float:
+            seconds = self._projected(candidate)
+            return (candidate.upper - surely) / max(seconds, 1e-9)
+
+        return max((each for each in omega if each.rows < self.full), key=bought)
+
+    def _asked(self, chosen: Prospect, rows: int) -> float:
+        """Return the expected CPU seconds of a probe of so many rows."""
+        last = chosen.curve[-1]
+        return self._fit(chosen, rows) + (last.train_cpu + last.test_cpu) * rows / last.rows
+
+    def _kin(self, candidate: Prospect) -> list[Prospect]:
+        """Return those of its learner that were probed."""
+        return [c for c in self.prospects if c.learner == candidate.learner and c.curve]
+
+    def _long(self, probe: Probe) -> bool:
+        """Return whether a probe took many times what samples take."""
+        return probe.cpu() > DEAR * median(self._samples())
+
+    def _projected(self, candidate: Prospect, unknown: float = math.inf) -> float:
+        """Return the expected seconds of full training and test, by its learner if not probed."""
+        kin = [candidate] if candidate.curve else self._kin(candidate)
+        return fmean(map(self._in_full, kin)) if kin else unknown
+
+    def _in_full(self, candidate: Prospect) -> float:
+        """Return the expected seconds of full training and test of one that was probed."""
+        last = candidate.curve[-1]
+        return self._fit(candidate, self.full) + last.test_cpu / last.test_rows * self.tested
+
+    def _fit(self, candidate: Prospect, rows: int) -> float:
+        """Return the seconds of a fit: on the line, in part in proportion, or as the last.
+
+        Short fits are mostly overhead, so that their line may be far too low.
+        """
+        curve = candidate.curve
+        if any(self._flat(each) for each in self.prospects if _alike(each, candidate)):
+            return curve[-1].fit_cpu
+        return max(fit_seconds(curve, rows), fit_seconds(curve[-1:], rows))
+
+    def _flat(self, candidate: Prospect) -> bool:
+        """Return whether four times the rows took no longer, though fits were not short."""
+        samples = [probe for probe in candidate.curve if probe.rows < self.full]
+        if not samples or 2 * samples[-1].fit_cpu < fmean(self._samples() + self._awaited()):
+            return False
+        return any(
+            4 * probe.rows <= samples[-1].rows
+            and samples[-1].fit_cpu <= (1 + NOISE) * probe.fit_cpu
+            for probe in samples
+        )
+
+    def _spent(self) -> float:
+        """Return what samples have cost: of each at most the full training.
+
+        Those that prove to cost as much on a sample are few, and not charged to the others.
+        """
+        probed = [each for each in self.prospects if each.curve]
+        return sum(min(sum(self._samples(each)), self._in_full(each)) for each in probed)
+
+    def _samples(self, *of: Prospect) -> list[float]:
+        """Return the seconds of the samples of some, by default of all."""
+        curves = [each.curve for each in of or self.prospects]
+        return [probe.cpu() for curve in curves for probe in curve if probe.rows < self.full]
+
+    def _awaited(self) -> list[float]:
+        """Return the expected seconds of first samples that were not taken yet."""
+        awaited = [self._kin(each) for each in self.prospects if not each.curve]
+        return [fmean(each.curve[0].cpu() for each in kin) for kin in awaited if kin]
+
+
+def _alike(one: Prospect, other: Prospect) -> bool:
+    """Return whether two are the same, or of one learner and as fast on their first sample."""
+    if one is other:
+        return True
+    if one.learner != other.learner or not (one.curve and other.curve):
+        return False
+    first, second = one.curve[0].fit_cpu, other.curve[0].fit_cpu
+    return first < KIN * second and second < KIN * first
+
+
+def samples_needed(
+    candidate: Prospect, omega: Sequence[Prospect], sizes: Sequence[int], epsilon: float
+) -> list[int]:
+    """Return the first of `sizes`, up to one that will separate the candidate from another.
+
+    Bounds narrow with the square root of the rows, around the accuracy on the test rows. Where no
+    sample that is cheap compared with the full training will separate a configuration from any
+    other, as with ties that are closer than the largest sample can resolve, its next one is
+    useless. This decides what is probed, never what is concluded: bounds hold for any probes.
+
+    Parameters
+    ----------
+    candidate : Prospect
+    omega : sequence of Prospect
+        Those that remain.
+    sizes : sequence of int
+        The samples that it may still have, in ascending order.
+    epsilon : float
+        Two are parted where one cannot be better than the other by more.
+
+    Examples
+    --------
+    >>> from leaseboard.algorithms.environments.selecting import Probe
+    >>> def probed(index, accuracy):
+    ...     probe = Probe(rows=500, test_rows=1000, test_correct=1000 * accuracy)
+    ...     return Prospect(index=index, above=0.1, below=0.1, curve=[probe])
+    >>> good, bad = probed(0, 0.9), probed(1, 0.8)
+    >>> samples_needed(bad, [good, bad], [1000, 2000, 4000], epsilon=0.01)
+    [1000, 2000]
+    >>> samples_needed(bad, [good, bad], [1000], epsilon=0.01)
+    []
+    """
+    leader = max(omega, key=lambda each: each.lower)
+    others = [each for each in omega if each is not candidate]
+    for count, rows in enumerate(sizes, start=1):
+        lower, upper = _projected(candidate, rows)
+        dropped = candidate is not leader and upper - _projected(leader, rows)[0] <= epsilon
+        if dropped or any(each.upper - lower <= epsilon for each in others):
+            return list(sizes[:count])
+    return []
+
+
+def _projected(candidate: Prospect, rows: int) -> tuple[float, float]:
+    """Return the bounds of a probe of so many rows, or of the last if it had more."""
+    if not candidate.curve:
+        return 0.0, 1.0
+    last = candidate.curve[-1]
+    narrower = math.sqrt(last.rows / max(rows, last.rows))
+    around = last.test_accuracy
+    return around - candidate.below * narrower, around + candidate.above * narrower

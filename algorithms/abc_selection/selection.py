@@ -1,7 +1,6 @@
 """ABC: progressive sampling and pruning by confidence intervals (Algorithms 1 and 2)."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
@@ -12,8 +11,13 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms import events
 from leaseboard.algorithms.abc_selection import fitness, schedulers
 from leaseboard.algorithms.abc_selection.bounds import TESTED, Estimator, Kind, estimate
-from leaseboard.algorithms.abc_selection.savings import Allowance, samples_needed, worthwhile
-from leaseboard.algorithms.abc_selection.schedulers import SCHEDULERS, Prospect
+from leaseboard.algorithms.abc_selection.schedulers import (
+    SCHEDULERS,
+    Allowance,
+    Prospect,
+    samples_needed,
+    worthwhile,
+)
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
@@ -71,7 +75,7 @@ class ABC(samples.SamplesAlgorithm):
       fewer than three, fitness is checked (`leaseboard.algorithms.abc_selection.fitness`), larger
       samples are tested on more rows (`leaseboard.algorithms.abc_selection.bounds`), and full
       training takes the place of samples that would not pay or would not separate any
-      (`leaseboard.algorithms.abc_selection.savings`), and of the first samples of learners that
+      (`leaseboard.algorithms.abc_selection.schedulers`), and of the first samples of learners that
       were seen to take as long on few rows as on many; not under a time limit.
     - But for ``paper`` bounds and under a time limit none is pruned by the bound of one with
       fewer than three samples, and for good only when the full training of the answer has reached
@@ -117,7 +121,6 @@ class ABC(samples.SamplesAlgorithm):
         allowance = Allowance(list(omega), full, t)
         leader = omega[0]
         n_crossed = 0.0
-        unfit: set[int] = set()
         dropped: list[Prospect] = []
         yield from env.crown(leader.index)
         while following := self._next(env, allowance, leader, omega, bool(dropped), sizes):
@@ -138,7 +141,7 @@ class ABC(samples.SamplesAlgorithm):
             before = chosen.lower
             crossed = estimate(chosen, probe, estimator)
             if not self._published:
-                yield from self._check_fitness(env, chosen, probe, unfit)
+                yield from self._check_fitness(env, chosen, probe)
                 yield from self._check_falls(env, chosen, probe, before)
             n_crossed += crossed
             env.note({"crossed_intervals": n_crossed})
@@ -252,33 +255,17 @@ class ABC(samples.SamplesAlgorithm):
         unknown = [each for each in waiting if not allowance.flat(each)]
         return (unknown[0], sizes[0]) if unknown else (allowance.most_useful(omega), full)
 
-    def _check_fitness(
-        self, env: SamplesEnvironment, chosen: Prospect, probe: Probe, unfit: set[int]
-    ) -> Run:
+    def _check_fitness(self, env: SamplesEnvironment, chosen: Prospect, probe: Probe) -> Run:
         """Report if a rise of the training accuracy is beyond chance and worth epsilon."""
         if probe.train_correct is None or len(chosen.curve) < 2:
             return
         before = chosen.curve[-2]
         risen = fitness.rise(before, probe)
         worth = risen * math.log2((env.train_rows + env.test_rows) / probe.rows)
-        if worth <= self.epsilon or not fitness.beyond_chance(before, probe):
-            return
-        yield events.MonotonicityViolated(
-            at=env.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
-        )
-        if chosen.index not in unfit:
-            unfit.add(chosen.index)
-            parameters = env.configurations[chosen.index]
-            name = parameters.get("name", parameters["learner"])
-            warnings.warn(
-                f"configuration {chosen.index} ({name}) fits {before.rows} rows worse than"
-                f" {probe.rows} rows: on the former its accuracy rose by {risen:.4f}."
-                " It stays until its rises are small: let regularisers count shares of the rows,"
-                " not rows or epochs",
-                fitness.FitnessWarning,
-                stacklevel=2,
+        if worth > self.epsilon and fitness.beyond_chance(before, probe):
+            yield events.MonotonicityViolated(
+                at=env.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
             )
-        env.note({"unfit_configurations": float(len(unfit))})
 
     def _check_falls(
         self, env: SamplesEnvironment, chosen: Prospect, probe: Probe, bound: float

@@ -20,9 +20,8 @@ from sklearn.utils.validation import (
 )
 
 from leaseboard.algorithms.apple import rows as preparation
-from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.apple import Apple, Entrant
 from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, outputs, readable
-from leaseboard.algorithms.apple.rates import Entrant
 from leaseboard.algorithms.array_types import Doubles
 from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.environments.holdout import Floats, Rows

@@ -23,10 +23,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.apple import Apple, metrics_of
 from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.apple.learner import GrowingLearner, readable
-from leaseboard.algorithms.apple.rates import metrics_of
 from leaseboard.algorithms.apple.rows import Examples
 from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import Run

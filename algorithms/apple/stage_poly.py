@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 from scipy import sparse
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.apple.rates import Rate, listed
+from leaseboard.algorithms.apple.apple import Rate, listed
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.holdout import (
     Floats,

@@ -1,4 +1,4 @@
-"""What predicts and learns one example after another; see `leaseboard.algorithms.online.learner`."""
+"""What predicts and learns one example after another; see `leaseboard.algorithms.online.kernel_models`."""
 
 
 cdef class RowCalls:

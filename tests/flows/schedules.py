@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OWN = '''
 import os, time
 from pathlib import Path
-from leaseboard.algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.chacha.presets import Vanilla
 
 class Sleeper(Vanilla):
     """Sleep before the work; say in a file who sleeps."""

@@ -18,7 +18,7 @@ from tests.flows.waiting import until
 SLEEPER = '''
 import subprocess
 from pathlib import Path
-from leaseboard.algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.chacha.presets import Vanilla
 
 class Sleeper(Vanilla):
     """Leave a child in a session of its own and never end."""

@@ -1,12 +1,16 @@
-"""Algorithm 3 by hand, UCB, RoundRobin."""
+"""Algorithm 3 by hand, and what sampling may cost next to Full-run."""
 
 from __future__ import annotations
 
 import pytest
 
 from leaseboard.algorithms.abc_selection import schedulers
-from leaseboard.algorithms.abc_selection.schedulers import Prospect
+from leaseboard.algorithms.abc_selection.schedulers import SHARE, Prospect, samples_needed
+from leaseboard.algorithms.abc_selection.selection import ABC
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
+from tests.selections import SimulatedLearners
 
 
 def probed(index, *, upper, lower=0.5, seconds=1.0, before=None, probes=1):
@@ -40,3 +44,33 @@ def test_gradient_ci_probes_the_runner_up_when_lowering_all_others_is_cheaper():
     second = probed(1, upper=0.8, seconds=3.0, before=(0.0, 0.9, 1.0))  # 20
     third = probed(2, upper=0.7, seconds=2.0, before=(0.0, 0.8, 1.0))  # 10; 40 > 20 + 10
     assert schedulers.gradient_ci([third, second, best])[0] is second
+
+
+@pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
+@pytest.mark.parametrize("n", [2, 8])
+def test_ties_cost_no_more_than_full_run_and_its_share(scheduler, n):
+    learners = SimulatedLearners([0.8] * n, 40_000, 10_000, seed=0)
+    env = SamplesEnvironment(learners)
+    for _ in play("abc", ABC(bounds="best", epsilon=0.0, scheduler=scheduler), env, seed=0):
+        pass
+    assert env.cost.cpu_seconds <= (1 + SHARE) * n * 40.0
+
+
+SIZES = [1000, 2000, 4000, 8000]
+
+
+def seen(index, right, *, rows=500, width=0.1, **others):
+    """Return a configuration that classified so many of 1000 test rows correctly."""
+    probe = Probe(rows=rows, test_rows=1000, test_correct=right)
+    return Prospect(index=index, above=width, below=width, curve=[probe], **others)
+
+
+def needed(candidate, *omega, epsilon=0.01):
+    return samples_needed(candidate, omega, SIZES, epsilon)
+
+
+def test_bounds_that_narrow_with_the_root_of_the_rows_part_two_where_they_meet():
+    good, bad = seen(0, 900, lower=0.8), seen(1, 809)  # .81 + w meets .9 - w at w = .05
+    assert needed(bad, good, bad) == [1000, 2000]
+    assert needed(seen(1, 790), good, bad) == [1000, 2000]
+    assert needed(seen(1, 700), good) == [1000]

@@ -7,7 +7,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.chacha.baselines import Vanilla
+from leaseboard.algorithms.chacha.presets import Vanilla
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.testing import Tiny, tiny_environment
 

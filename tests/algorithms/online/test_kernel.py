@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.kernel_models import Learner
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.reference.vw import OPTIONS
 from leaseboard.tasks.fetch import loading
