@@ -386,7 +386,7 @@ def show_board(
     for line in lines_of(read_diagnostics(out)):
         say(line)
     say(f"results: {out / TABLE}\nreport:  {page}")
-    about: dict[str, Any] = {"answer": found.answer.best, "page": str(page)}
+    about: dict[str, Any] = {"answer": found.answer["best"], "page": str(page)}
     if uri is None:
         return "", about
     given = {"uri": uri, "out": out, "suite": suite, "report": page, "logged": True}

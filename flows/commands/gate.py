@@ -12,7 +12,6 @@ from leaseboard.flows.console import check_file, say
 _UPDATE = "Write the scores of this run as baseline scores, and compare nothing."
 _SEEDS = "Number of seeds that --update-baseline records (default: 24)."
 _MARKDOWN = "Also write the verdict to this file, as Markdown."
-_JUNIT = "Also write the verdict to this file, as JUnit's XML."
 
 
 def gate(
@@ -20,7 +19,6 @@ def gate(
     update_baseline: Annotated[bool, opt(_UPDATE, "", "--update-baseline")] = False,
     repetitions: Annotated[int | None, opt(_SEEDS, "N", min=1)] = None,
     markdown: Annotated[Path | None, opt(_MARKDOWN, "PATH")] = None,
-    junit: Annotated[Path | None, opt(_JUNIT, "PATH")] = None,
     as_json: AsJson = False,
     run_dir: RunDir = None,
     local: Local = False,
@@ -38,12 +36,12 @@ def gate(
     from leaseboard.tasks.score.gate import formats
     from leaseboard.tasks.score.summary import listed, several
 
-    if update_baseline and (markdown or junit or as_json):
+    if update_baseline and (markdown or as_json):
         raise UsageError("--update-baseline compares nothing: omit it, or where a verdict goes")
     if repetitions is not None and not update_baseline:
         raise UsageError("--repetitions needs --update-baseline: the gate repeats where in doubt")
-    for file in filter(None, (markdown, junit)):
-        check_file(file)
+    if markdown is not None:
+        check_file(markdown)
     made = Gate(suite, run_dir, RunOptions(local=local, boarded=False))
     if update_baseline:
         accepted, path = made.accept(repetitions or 24)
@@ -54,8 +52,7 @@ def gate(
         return 2 if made.problems else 0
     verdict = made.compare()
     page = formats.markdown(verdict)
-    for place, content in ((markdown, page), (junit, formats.junit(verdict))):
-        if place is not None:
-            place.write_text(content, encoding="utf-8")
+    if markdown is not None:
+        markdown.write_text(page, encoding="utf-8")
     say(formats.as_json(verdict).rstrip() if as_json else page)
     return verdict.exit_code

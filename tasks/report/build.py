@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -22,14 +22,7 @@ from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material, Reader, read_logs
 from leaseboard.tasks.report.page import Section, page_of
-from leaseboard.tasks.report.sections import (
-    board,
-    curves,
-    jobs,
-    policies,
-    published,
-    selections,
-)
+from leaseboard.tasks.report.sections import board, curves, jobs, papers
 from leaseboard.tasks.score.diagnostics import signals
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.summary import Compared, compared
@@ -40,46 +33,22 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     board.diagnostics,
     curves.curves,
     board.datasets,
-    selections.ranks,
-    selections.selections,
-    policies.policies,
-    published.published,
+    papers.ranks,
+    papers.selections,
+    papers.policies,
+    papers.published,
     jobs.leases,
     jobs.jobs,
 )
 """In the order of the page; one that has nothing to say of a run gives None."""
 READERS: tuple[Reader, ...] = (
     curves.job_curve,
-    selections.selection_log,
-    policies.job_progress,
-    jobs.job_figures,
+    papers.selection_log,
+    papers.job_progress,
+    jobs.job_leases,
     signals,
 )
 """All that any section asks of the event logs, each of which is read once."""
-
-
-def material(
-    out: Path,
-    suite: Suite | None,
-    found: Compared | None = None,
-    readers: Iterable[Reader] = READERS,
-) -> Material:
-    """Return the results, comparison and logs of a run folder.
-
-    - `readers`: those that the sections ask for, by default.
-
-    Raises UsageError if its results cannot be compared.
-    """
-    frame = as_frame(shown_at(out))
-    found = found or compared(frame, suite)
-    place = out / MLFLOW_FILE
-    mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
-    return Material(out.name, frame, suite, found, *read_logs(out, frame, readers), mlflow)
-
-
-def diagnose(out: Path, suite: Suite | None) -> list[Diagnostic]:
-    """Return the diagnostics of a run folder, from its results and event logs."""
-    return material(out, suite, readers=[signals]).diagnostics
 
 
 def read_diagnostics(out: Path) -> list[Diagnostic]:
@@ -104,16 +73,17 @@ def build(
 
     Returns the path of the page.
     """
-    made = material(out, ranked or suite, found)
+    frame, by, place = as_frame(shown_at(out)), ranked or suite, out / MLFLOW_FILE
+    found = found or compared(frame, by)
+    mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
+    made = Material(out.name, frame, by, found, *read_logs(out, frame, READERS), mlflow)
     sections = counted(SECTIONS, "building the page", "sections")
-    questions, answer = wording("questions"), made.found.answer
+    asked = wording("questions")
     page = page_of(
         made.suite.title if made.suite else made.folder,
         [section for make in sections if (section := make(made)) is not None],
         description=made.suite.description if made.suite else "",
-        answers=[
-            [(asked, said) for name, asked in questions.items() if (said := getattr(answer, name))]
-        ],
+        answers=[[(asked[name], said) for name, said in made.found.answer.items()]],
         pictures=board.pictures(made.found.board),
     )
     if suite is not None:  # only now: what cannot be compared leaves the folder unchanged

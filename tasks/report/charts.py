@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import yaml
 
-from leaseboard.algorithms.configurations import Configuration, phrase
-
 Trace = dict[str, Any]
 PALETTE = (
     "#3b82c4", "#e07b22", "#2a9d6a", "#d1495b", "#8e6bbf",
@@ -150,19 +148,3 @@ def thinned(count: int, most: int) -> list[int]:
     spread = np.linspace(0, count - 1, min(count, most)).round().astype(int)
     found: list[int] = np.unique(spread).tolist()
     return found
-
-
-def names_of(configurations: Iterable[Configuration], limit: int = 48) -> dict[int, str]:
-    """Return a name of every configuration: its number, and the parameters that not all share."""
-    listed = list(configurations)
-    values: dict[str, set[str]] = {}
-    for key in {key for each in listed for key in each.parameters}:
-        values[key] = {repr(each.parameters.get(key)) for each in listed}
-    names = {}
-    for each in listed:
-        own = {k: v for k, v in each.parameters.items() if len(values[k]) > 1 or len(listed) == 1}
-        words = phrase(own)
-        words = words if len(words) <= limit else f"{words[: limit - 1]}…"
-        number = each.configuration
-        names[number] = f"{number}: {words}" if words else str(number)
-    return names

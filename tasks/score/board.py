@@ -133,10 +133,8 @@ def leaderboard(found: Compared) -> Group:
     for row, place, ok in zip(shown.values, board.frame["place"], board.frame["ok"], strict=True):
         style = "bold" if place == 1 and not board.one_set else "" if ok else "dim"
         table.add_row(*map(cell, row), style=style)
-    answer = found.answer.lines()
-    return Group(
-        table, cell(""), *map(cell, answer), *(cell(note, "dim") for note in notes(found))
-    )
+    said, rules = map(cell, found.answer.values()), (cell(note, "dim") for note in notes(found))
+    return Group(table, cell(""), *said, *rules)
 
 
 def plain(found: Compared, width: int = 120) -> str:
@@ -157,7 +155,7 @@ def show(found: Compared) -> None:
 def markdown(found: Compared) -> str:
     """Return the board for a description or a comment; names are escaped."""
     shown = texts(found).map(literal)
-    lines = [" ".join(map(literal, found.answer.lines())), ""]
+    lines = [" ".join(map(literal, found.answer.values())), ""]
     lines += markdown_table(shown, [name for name in shown if name not in _LEFT])
     for note in notes(found):
         lines += ["", literal(note)]

@@ -38,8 +38,8 @@ def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By label: the number of runs; regret over time, rank among all within a repetition and how
-        much that is behind the first's, as `Interval`; how many times it is the regret of the
+        By label: the number of runs; regret over time and rank among all within a repetition,
+        as `Interval`; how many times it is the regret of the
         first label; then the regret after `SHARES`. Empty if there is nothing to compare.
     """
     labels = list(dict.fromkeys(label for by_label in runs.values() for label in by_label))
@@ -64,17 +64,13 @@ def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
     means = cells.groupby("label").mean()[["regret", *SHARES]]
     means = means.loc[labels].sort_values("regret", kind="stable")
     regret, rank = cells["regret"].unstack(), cells["rank"].unstack()
-    first, runs_of = means.index[0], len(whole)
-    least = means.loc[first, "regret"]
+    least = means["regret"].iloc[0]
     rows = {
         label: {
-            "Runs": runs_of,
+            "Runs": len(whole),
             "Mean regret": mean_interval(regret.loc[label].to_numpy()).times(100),
             "Times the first": mean["regret"] / least if least else 1.0,
             "Mean rank": mean_interval(rank.loc[label].to_numpy()),
-            "Ranks behind the first": mean_interval(
-                (rank.loc[label] - rank.loc[first]).to_numpy()
-            ),
             **{f"Regret after {100 * share:g} %": 100 * mean[share] for share in SHARES},
         }
         for label, mean in means.iterrows()

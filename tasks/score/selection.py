@@ -74,8 +74,6 @@ class Selection:
     kept: bool | None
     """True if the loss is within epsilon; None where nothing is guaranteed, because the run was
     cut short with several configurations left, or has no epsilon."""
-    probes: int
-    largest_rows: int
     intervals: int
     above: int
     below: int
@@ -95,7 +93,7 @@ def compare(events: Sequence[Event], truth: Truth) -> Selection | None:
     started, finished = of(events, Started), of(events, Finished)
     if not started or not finished or not truth.rows:
         return None
-    metrics, probes = finished[0].metrics, of(events, ProbeFinished)
+    metrics = finished[0].metrics
     considered = set(configurations(events).values())
     complete = considered <= truth.seconds.keys()
     seconds = sum(truth.seconds[each] for each in considered) if complete else math.nan
@@ -115,8 +113,6 @@ def compare(events: Sequence[Event], truth: Truth) -> Selection | None:
         relative_loss=loss / max(real.values(), default=math.nan),
         epsilon=epsilon,
         kept=loss <= epsilon + ROUNDING if guaranteed else None,
-        probes=len(probes),
-        largest_rows=max((probe.rows for probe in probes), default=0),
         intervals=found.intervals,
         above=found.above,
         below=found.below,
@@ -152,7 +148,6 @@ def with_metrics(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(metrics=metrics)
 
 
-SECONDS = {"selection_cpu_seconds": "CPU s", "selection_wall_seconds": "Wall s"}
 TOLERATED = 0.01, 0.05
 """Accuracies that may be lost: each of them gives a ranking."""
 
@@ -171,63 +166,60 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By label: mean ranks by `RULE`, by loss and by seconds; mean and worst loss of accuracy,
-        and how many runs lost more than each of `TOLERATED`; CPU and wall seconds of the selection
-        alone, means over finished runs; the speed-up over Full-run, the geometric mean; numbers of
-        runs that finished, failed and were skipped.
+        By label: mean ranks by `RULE`, by loss and by seconds; mean and worst loss of accuracy;
+        CPU seconds of the selection alone, means over finished runs; the speed-up over Full-run,
+        the geometric mean.
     """
     fine, known = finished(frame), pd.DataFrame(frame["metrics"].tolist(), frame.index)
-    known = known.reindex(columns=["configurations", *SECONDS])
+    known = known.reindex(columns=["configurations", "selection_cpu_seconds"])
     selects = frame["environment"][fine].isin(choosing("configuration"))
     full = fine & (frame["algorithm"] == REFERENCE)
     sizes = known["configurations"][fine].nunique(dropna=False)
     if not selects.all() or not full.any() or sizes > 1:
         return pd.DataFrame()
     runs = frame[["name", "data", "repetition", "score"]].assign(
-        Finished=fine,
-        Skipped=frame["status"] == "skipped",
-        Failed=~fine & (frame["status"] != "skipped"),
-        **{short: known[long].where(fine) for long, short in SECONDS.items()},
+        skipped=frame["status"] == "skipped",
+        failed=~fine & (frame["status"] != "skipped"),
+        seconds=known["selection_cpu_seconds"].where(fine),
     )
     place = ["data", "repetition"]
-    reference = runs[full].drop_duplicates(place)[[*place, "score", "CPU s"]]
-    runs = runs.merge(reference, on=place, suffixes=("", " of Full-run"))
+    reference = runs[full].drop_duplicates(place)[[*place, "score", "seconds"]]
+    runs = runs.merge(reference, on=place, suffixes=("", "_full"))
     if runs["name"].nunique() < 2:
         return pd.DataFrame()
-    loss = (runs["score of Full-run"] - runs["score"].where(runs["Finished"])).round(12)
-    runs["Mean loss"] = runs["Worst loss"] = loss
+    runs["loss"] = (runs["score_full"] - runs["score"].where(~runs["failed"])).round(12)
     with np.errstate(divide="ignore"):
-        runs["Speed-up"] = np.log(runs["CPU s of Full-run"] / runs["CPU s"])
-    for each in TOLERATED:
-        runs[f"Lost more than {100 * each:g} %"] = loss > each
-    how = {
-        **dict.fromkeys(["Mean loss", *SECONDS.values(), "Speed-up"], "mean"),
-        "Worst loss": "max",
-        **dict.fromkeys([f"Lost more than {100 * each:g} %" for each in TOLERATED], "sum"),
-        **dict.fromkeys(["Finished", "Failed", "Skipped"], "sum"),
-    }
-    ranks, by = _ranks(runs), runs.groupby("name", sort=False).agg(how)
-    by["Speed-up"] = np.exp(by["Speed-up"])
-    found = ranks.reindex(by.index).join(by)
+        runs["speedup"] = np.log(runs["seconds_full"] / runs["seconds"])
+    ranks = _ranks(runs)
+    shown = runs.groupby("name", sort=False).agg(
+        **{
+            "Mean loss": ("loss", "mean"),
+            "Worst loss": ("loss", "max"),
+            "CPU s": ("seconds", "mean"),
+            "Speed-up": ("speedup", "mean"),
+        }
+    )
+    shown["Speed-up"] = np.exp(shown["Speed-up"])
+    found = ranks.reindex(shown.index).join(shown)
     return found.sort_values(list(ranks.columns[: len(TOLERATED)]), kind="stable")
 
 
 def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the mean ranks of each label by `RULE`, by loss, and by seconds."""
     cells = runs.groupby(["name", "data"], sort=False).agg(
-        {"Skipped": "any", "Failed": "any", "Mean loss": "mean", "Worst loss": "max",
-         "CPU s": "mean"}
+        skipped=("skipped", "any"), failed=("failed", "any"), mean=("loss", "mean"),
+        worst=("loss", "max"), seconds=("seconds", "mean"),
     )  # fmt: skip
-    cells = cells[~cells["Skipped"]].reset_index()
-    failed, loss, seconds = cells["Failed"].astype(int), cells["Mean loss"], cells["CPU s"]
-    tiers = {}
+    cells = cells[~cells["skipped"]].reset_index()
+    failed, loss, seconds = cells["failed"].astype(int), cells["mean"], cells["seconds"]
+    orders = {}
     for epsilon in TOLERATED:
-        over = (cells["Worst loss"] > epsilon) | cells["Failed"]
-        value = seconds.where(~over, loss)
-        tiers[f"Mean rank, {100 * epsilon:g} % may be lost"] = over.astype(int) + failed, value
-    tiers |= {"Mean rank by loss": (failed, loss), "Mean rank by seconds": (failed, seconds)}
+        over = (cells["worst"] > epsilon) | cells["failed"]
+        name = f"Mean rank, {100 * epsilon:g} % may be lost"
+        orders[name] = over.astype(int) + failed, seconds.where(~over, loss)
+    orders |= {"Mean rank by loss": (failed, loss), "Mean rank by seconds": (failed, seconds)}
     found = {}
-    for name, (tier, value) in tiers.items():  # by tier, then by value, missing last; ties shared
+    for name, (tier, value) in orders.items():  # by tier, then by value, missing last
         order = pd.DataFrame({"tier": tier, "value": value.fillna(np.inf)})
         places = order.groupby(["tier", "value"]).ngroup()
         found[name] = places.groupby(cells["data"]).rank()

@@ -6,7 +6,7 @@ Computed once, for the terminal, the page and MLflow.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -55,25 +55,6 @@ def several(n: int, noun: str = "dataset") -> str:
     return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One sentence or two for each question that a reader of a leaderboard has."""
-
-    metric: str = ""
-    best: str = "No job finished, so there is nothing to rank."
-    baselines: str = ""
-    relative: str = ""
-    by_how_much: str = ""
-    meaning: str = ""
-    how_sure: str = ""
-    cost: str = ""
-    missing: str = ""
-
-    def lines(self) -> tuple[str, ...]:
-        """Return all sentences, in order."""
-        return tuple(filter(None, astuple(self)))
-
-
 @dataclass(frozen=True)
 class Compared:
     """A run's algorithms, compared."""
@@ -81,8 +62,9 @@ class Compared:
     title: str
     board: Board
     """By the suite's own scale."""
-    answer: Answer
-    """The leaderboard and its tests in words."""
+    answer: dict[str, str]
+    """The leaderboard and its tests in words: a sentence or two for each question that a reader
+    has, by the question's name in the wording of pages."""
 
 
 Results: TypeAlias = pd.DataFrame | Iterable[Result]
@@ -102,16 +84,20 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
                arrivals(frame)]  # fmt: skip
     frame, measured = distinct(frame), distinct(measured)
     board = leaderboard(measured, scale)
+    first = {"best": "No job finished, so there is nothing to rank."}
+    if board.frame["ok"].any():
+        first = _of_one_set(board) if board.one_set else _of_several(board)
     sentences = {
         "metric": describe_scores(measured, names),
+        "relative": _relative(board),
+        **first,
         "baselines": verdict(board, names),
+        "cost": _cost(board, frame),
         "missing": " ".join(filter(None, missing)),
     }
-    if board.frame["ok"].any():
-        sentences |= _of_one_set(board) if board.one_set else _of_several(board)
-        sentences |= {"relative": _relative(board), "cost": _cost(board, frame)}
     title = suite.title if suite is not None else "Leaderboard"
-    return Compared(f"{title}, by {metric}" if metric else title, board, Answer(**sentences))
+    answer = {name: said for name, said in sentences.items() if said}
+    return Compared(f"{title}, by {metric}" if metric else title, board, answer)
 
 
 def scale_of(suite: Suite | None, metric: str = "score") -> Scale:
@@ -160,38 +146,25 @@ def _cost(board: Board, frame: pd.DataFrame) -> str:
 
 
 def _of_several(board: Board) -> dict[str, str]:
-    """Return the best algorithm, by how much and how sure, on several datasets."""
-    frame, scale = board.frame, board.scale.name.partition(":")[0]
-    leaders, score, lead = frame[frame["place"] == 1], frame["score"], board.lead
-    first, second = [*frame.index[:2], ""][:2]
+    """Return the best algorithm, and how sure that is, on several datasets."""
+    frame, lead = board.frame, board.lead
+    leaders = frame[frame["place"] == 1]
     verb = "ranks first" if len(leaders) == 1 else "share the first place"
     best = (
         f"{listed(leaders.index)} {verb}: mean rank {fixed(leaders['rank'].iloc[0], 2)} among"
         f" {len(frame)} algorithms on {several(leaders['ranked'].max())}."
     )
-    text, sure = "", []
-    if np.isfinite(score.iloc[0]):
-        whose = "Its" if len(leaders) == 1 else f"{first}'s"
-        value = f"{fixed(score.iloc[0])} {board.span(first, 'score').ends()}".rstrip()
-        text = f"{whose} {scale} is {value}"
-        ahead = score.iloc[0] - score.iloc[1] if lead is not None else np.nan
-        if np.isfinite(ahead):
-            gap = f"{fixed(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'}"
-            gap = "level with" if abs(ahead) < 5e-4 else gap
-            text += f", {gap} {second}, the next by rank"
-        text += "."
+    sure = ""
     if lead is not None:
-        if _level(board):
-            sure.append(f"Nothing separates {first} and {second}.")
-        elif np.isfinite(lead.lower):
+        first, second = frame.index[:2]
+        sure = _tests(board, first, second)
+        if np.isfinite(lead.lower):
             certain = "excludes" if lead.lower > 0 or lead.upper < 0 else "includes"
-            sure.append(
-                f"The 95 % interval of {first}'s lead over {second} in the {scale} is"
-                f" {lead.ends()}: it {certain} zero."
+            sure = (
+                f"The 95 % interval of {first}'s lead over {second} in the score is"
+                f" {lead.ends()}: it {certain} zero. {sure}"
             )
-        sure.append(_tests(board, first, second))
-    meaning = board.scale.meaning if text else ""
-    return {"best": best, "by_how_much": text, "meaning": meaning, "how_sure": " ".join(sure)}
+    return {"best": best, "how_sure": sure}
 
 
 def _tests(board: Board, first: str, second: str) -> str:
@@ -226,27 +199,16 @@ def _of_one_set(board: Board) -> dict[str, str]:
     text += f"; {behind.index[0]} has {short(behind.iloc[0])}." if len(behind) else "."
     sure = ""
     if board.lead is not None and np.isfinite(board.lead.value) and frame["ok"].iloc[1]:
-        both = " and ".join(frame.index[:2])
         # Copies of a result count once.
-        pairs = np.unique(table.gains[_first_two(board), table.only], axis=1)
+        both = [table.labels.index(name) for name in frame.index[:2]]
+        pairs = np.unique(table.gains[both, table.only], axis=1)
         p = wilcoxon(*pairs[:, np.isfinite(pairs).all(axis=0)])
         sure = (
-            f"Repetitions {'exclude' if p <= ALPHA else 'do not exclude'} that {both} are equally"
-            f" good here (exact paired test, copies counted once, p = {short(p, 2)})."
+            f"Repetitions {'exclude' if p <= ALPHA else 'do not exclude'} that"
+            f" {' and '.join(frame.index[:2])} are equally good here (exact paired test, copies"
+            f" counted once, p = {short(p, 2)})."
         )
-        if _level(board):
-            sure = f"{both} have the same score in every repetition."
     return {"best": text, "how_sure": f"{sure} {ONE_SET_RULE}".lstrip()}
-
-
-def _first_two(board: Board) -> list[int]:
-    return [board.table.labels.index(name) for name in board.frame.index[:2]]
-
-
-def _level(board: Board) -> bool:
-    """Return whether the first two rows have equal scores in every repetition."""
-    first, second = board.values[_first_two(board)]
-    return bool(np.array_equal(first, second, equal_nan=True) and np.isfinite(first).any())
 
 
 def _missing(table: ScoreTable) -> str:
@@ -274,32 +236,18 @@ def distinct(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def copies(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Return which datasets repeat another, and which algorithms a result; empty without any.
+    """Return which datasets repeat another; empty without any.
 
     `names`: what datasets are called, in the place of their references.
     """
-    said, found = [], dict[str, int]()
-    same_rows = set(frame["data"]) - set(distinct(frame)["data"])
-    if same_rows:
-        shown = [names.get(data, data) for data in frame["data"].unique() if data in same_rows]
-        said.append(
-            f"{several(len(shown))} repeated another exactly ({listed(shown, NAMED)}):"
-            " they count once in means, ranks, intervals and tests."
-        )
-    for (name, _), rows in distinct(frame[finished(frame)]).groupby(["name", "data"], sort=False):
-        same = [
-            (row.digest, row.score, {k: v for k, v in row.metrics.items() if "seconds" not in k})
-            for row in rows.itertuples()
-        ]
-        if len(same) > 1 and all(each == same[0] for each in same):
-            found[name] = found.get(name, 0) + len(same) - 1
-    if found:
-        named = ", ".join(f"{name} {n}" for name, n in found.items())
-        said.append(
-            f"{several(sum(found.values()), 'repetition')} repeated another result exactly, as"
-            f" without a seed on the same rows ({named}): they count once in intervals and tests."
-        )
-    return " ".join(said)
+    same = set(frame["data"]) - set(distinct(frame)["data"])
+    shown = [names.get(data, data) for data in frame["data"].unique() if data in same]
+    if not shown:
+        return ""
+    return (
+        f"{several(len(shown))} repeated another exactly ({listed(shown, NAMED)}):"
+        " they count once in means, ranks, intervals and tests."
+    )
 
 
 def verdict(board: Board, names: Mapping[str, str]) -> str:

@@ -192,22 +192,6 @@ class Scale:
             return f"normalised {metric}: {self.zero} is 0, {self.one} is 1"
         return f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
 
-    @property
-    def meaning(self) -> str:
-        """Meaning of a number on the scale, in sentences."""
-        metric = metric_title(self.metric)
-        if self.zero is not None:
-            return (
-                f"A normalised {metric} is the share of the way from what {self.zero} reaches"
-                f" (0) to what {self.one} reaches (1), averaged over datasets: above 1 is better"
-                f" than {self.one}, below 0 worse than {self.zero}."
-            )
-        return (
-            f"A scaled {metric} is the position between the worst algorithm of the run (0)"
-            " and the best (1), averaged over datasets: 0.9 is a tenth of that distance behind the"
-            " best. It depends on which algorithms take part."
-        )
-
     def values(self, table: ScoreTable) -> Floats:
         """Return scores on the scale; NaN on the datasets that are `meaningless` on it."""
         named = self.zero is not None

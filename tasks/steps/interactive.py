@@ -120,7 +120,7 @@ class Leaderboard:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        said = [*self.comparison.answer.lines(), *self.failures]
+        said = [*self.comparison.answer.values(), *self.failures]
         return str(self.table.to_html()) + "".join(f"<p>{escape(line)}</p>" for line in said)
 
 

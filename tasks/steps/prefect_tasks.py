@@ -91,7 +91,7 @@ def _score(*given: Any, **named: Any) -> Compared:
     rows = board.texts(found).to_dict("records")
     suite = named.get("suite") or (given[1] if len(given) > 1 else None)
     key = artifact_key(suite.name if suite else str(flow_run.flow_name), "leaderboard")
-    publish(create_table_artifact, rows, key=key, description=" ".join(found.answer.lines()))
+    publish(create_table_artifact, rows, key=key, description=" ".join(found.answer.values()))
     _say(board.plain(found))
     return found
 

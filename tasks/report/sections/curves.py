@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.events import Event, Measured, TrialFinished, of
@@ -22,14 +21,9 @@ from leaseboard.tasks.report.charts import (
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Section
 
-SHARES = np.concatenate([[0.01, 0.02, 0.03, 0.05, 0.07], np.linspace(0.1, 1.0, 19)])
-"""Of the budget, at which algorithms are ranked."""
 MOST_POINTS = 40
 STEEP = 30.0
 """Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
-
-Curves = Mapping[tuple[str, str], pd.DataFrame]
-"""The curves of the finished repetitions as columns, by label and dataset, see `aligned`."""
 
 
 def job_curve(row: Any, events: Sequence[Event]) -> pd.Series | None:
@@ -49,16 +43,13 @@ def aligned(curves: Sequence[pd.Series]) -> pd.DataFrame:
 
 
 def curves(made: Material) -> Section | None:
-    """Return ranks over all datasets, then scores of each; None without a measured curve."""
+    """Return the scores of each dataset over time; None without a measured curve."""
     found: dict[tuple[str, str], list[pd.Series]] = {}
     for row, curve in made.read[job_curve]:
         found.setdefault((row.name, row.data), []).append(curve)
     by_place = {place: aligned(each) for place, each in found.items()}
     table, frame = made.found.board.table, made.frame
     drawn = []
-    if not made.found.board.one_set:
-        directions = dict(zip(table.problems, table.directions, strict=True))
-        drawn.append(rank_figure(by_place, made.labels, directions))
     for data in table.problems:
         done = frame[(frame["data"] == data) & (frame["status"] == "ok")]
         for unit, metric in done[["unit", "metric"]].head(1).itertuples(index=False):
@@ -96,39 +87,6 @@ def data_figure(
     note = "Median over repetitions; the band holds the middle half of them."
     title = f"Score while the budget is spent: {name}"
     return chart(title, note, traces, axis(unit, type="log"), up, 440)
-
-
-def rank_figure(
-    curves: Curves, labels: Sequence[str], directions: Mapping[str, str]
-) -> Figure | None:
-    """Return the mean rank over datasets against the share of the budget that is spent.
-
-    - `directions`: of the datasets that have one; others have no rank.
-    """
-    ranks = []
-    for data, direction in directions.items():
-        mine = {label: curves[label, data] for label in labels if (label, data) in curves}
-        if not mine:
-            continue
-        at = SHARES * max(each.index[-1] for each in mine.values())
-        means = pd.DataFrame(
-            {label: each.mean(axis=1).reindex(at, method="ffill") for label, each in mine.items()}
-        )
-        sign = 1 if direction == "min" else -1
-        ranks.append((sign * means).fillna(np.inf).rank(axis=1).set_axis(100 * SHARES))
-    if not ranks or len(labels) < 2:
-        return None
-    averages = pd.concat(ranks).groupby(level=0).mean()
-    traces = [_line(labels.index(label), label, averages[label]) for label in labels
-              if label in averages]  # fmt: skip
-    note = (
-        f"Rank of the mean score over repetitions, averaged over {len(ranks)} datasets;"
-        " an algorithm without a score so far ranks last."
-    )
-    return chart(
-        "Mean rank while the budget is spent", note, traces, "share of the budget, %",
-        axis("mean rank (1 is best)", autorange="reversed"), 440,
-    )  # fmt: skip
 
 
 def _line(index: int, label: str, curve: pd.Series) -> Trace:

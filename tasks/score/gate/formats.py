@@ -1,9 +1,8 @@
-"""A gate's verdict for people (markdown for a pull request) and machines (JUnit, JSON)."""
+"""A gate's verdict for people (markdown for a pull request) and machines (JSON)."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import asdict
-from xml.etree import ElementTree as ET
 
 import pandas as pd
 from pydantic_core import to_json
@@ -114,33 +113,6 @@ def _value(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.6g}"
 
 
-def junit(verdict: Verdict) -> str:
-    """Return JUnit XML, a case for each scenario and requirement; ``error`` is a crash."""
-    cases: list[tuple[str, str, str, str]] = []  # place, name, tag, text
-    for one in verdict.judged:
-        tag = {"failed": "error", "new": "skipped"}.get(one.verdict, "failure" * one.fails)
-        measured = f"; measured {one.measured:.10g}, required {one.bound}" if one.bound else ""
-        place = verdict.names.get(one.data, one.data)
-        text = f"{one.verdict}: {one.explanation}{measured}"
-        cases.append((place, _titled(verdict, one), tag, text))
-    cases += [("gate", "recording", "error", text) for text in verdict.problems]
-    cases += [("gate", each.code, "failure", str(each)) for each in verdict.diagnostics]
-    if verdict.exit_code == NOTHING_COMPARED:
-        cases.append(("gate", "something was compared", "error", "no accepted score was compared"))
-    tags = [tag for _, _, tag, _ in cases]
-    counts = {f"{name}s": tags.count(name) for name in ("failure", "error")}
-    counts |= {"tests": len(cases), "skipped": tags.count("skipped")}
-    suite = ET.Element("testsuite", {name: str(n) for name, n in counts.items()},
-                       name=f"leaseboard gate {verdict.suite}".strip())  # fmt: skip
-    for place, name, tag, text in cases:
-        case = ET.SubElement(suite, "testcase", classname=_clean(place), name=_clean(name))
-        if tag:
-            ET.SubElement(case, tag, message=_clean(text))
-        ET.SubElement(case, "system-out").text = _clean(text)
-    ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
 def as_json(verdict: Verdict) -> str:
     """Return the whole verdict as JSON; numbers that do not exist are null."""
     payload = {
@@ -159,8 +131,3 @@ def as_json(verdict: Verdict) -> str:
         },
     }  # fmt: skip
     return to_json(payload, indent=1, inf_nan_mode="null").decode() + "\n"
-
-
-def _clean(text: str) -> str:
-    """Return `text` without the control characters that XML cannot hold."""
-    return "".join(c for c in text if c in "\t\n" or ord(c) >= 0x20)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browsing import assert_accessible, see_all
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
@@ -21,16 +21,13 @@ def column(page, table, index):
     return page.locator(cells).all_text_contents()
 
 
-def test_the_leaderboard_sorts_by_mouse_and_by_keyboard(page):
+def test_a_table_sorts_by_mouse_and_by_keyboard_and_filters_by_words(page):
     heads = page.locator("#leaderboard-table thead th")
     before = column(page, "leaderboard-table", 2)
     heads.nth(1).get_by_role("button").click()
     assert column(page, "leaderboard-table", 2) == sorted(before)
     heads.nth(1).get_by_role("button").press("Enter")
     assert column(page, "leaderboard-table", 2) == sorted(before, reverse=True)
-
-
-def test_jobs_are_filtered_by_words(page):
     page.locator("#jobs details").evaluate("details => { details.open = true; }")
     page.locator("[data-filter=jobs-table]").fill("timeout")
     assert column(page, "jobs-table", 4) == ["timeout"]

@@ -2,7 +2,6 @@
 
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.checksums import load_result
 from leaseboard.tasks.folder.results import shown_at, write_result
 from leaseboard.tasks.report import build
@@ -35,6 +34,9 @@ def test_the_page_holds_the_numbers(read):
     assert "fried" in words
     assert "0.41 ± 0.34" in words
     assert any("23 of 36 jobs finished (1 failed, 12 skipped)." in each for each in words)
+    assert words.count("data not available: no <network>") == 12
+    assert "stopped after 60 s" in words
+    assert "Leases: exhaustive on fried" in words
 
 
 def test_names_are_text_not_markup(page, read):
@@ -44,16 +46,6 @@ def test_names_are_text_not_markup(page, read):
     assert "random <b>configs</b>" in " ".join(read.words)
     for figure in read.figures.values():
         assert not any("<" in trace.get("name", "") for trace in figure["data"])
-
-
-def test_failed_and_skipped_jobs_are_there_with_their_reasons(read):
-    assert read.words.count("data not available: no <network>") == 12
-    assert "stopped after 60 s" in read.words
-
-
-def test_leases_and_bounds_of_the_first_repetition_are_drawn(read):
-    assert {"Leases", "Bounds"} <= set(read.figures)
-    assert "Leases: exhaustive on fried" in read.words
 
 
 def test_the_same_run_gives_the_same_page_also_from_the_folder_alone(page, built_folder, suite):
@@ -79,12 +71,6 @@ def test_a_page_on_which_one_dataset_alone_has_results_ranks_nothing(tmp_path, s
 
     assert any(ONE_SET_RULE in words for words in read.words)
     assert not any("mean rank" in words.lower() for words in read.words)
-
-
-def test_a_suite_file_of_another_version_is_named(run_folder):
-    (run_folder / "suite.json").write_text('{"title": 3}')
-    with pytest.raises(UsageError, match=r"suite\.json is of another version"):
-        build.suite_of(run_folder)
 
 
 def test_a_damaged_log_is_reported_and_the_rest_is_shown(run_folder, suite):

@@ -16,14 +16,20 @@ from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Tr
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.report.build import READERS, SECTIONS
-from leaseboard.tasks.report.leases import figures
 from leaseboard.tasks.report.material import Material, read_logs
 from leaseboard.tasks.report.sections import curves as anytime
-from leaseboard.tasks.report.sections import policies, selections
+from leaseboard.tasks.report.sections import jobs, papers
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.summary import compared
 from tests.selections import SimulatedLearners
 from tests.tasks.report.conftest import ALGORITHMS, events_of
+
+
+def row(algorithm, environment="samples", status="ok"):
+    return SimpleNamespace(
+        key=algorithm, algorithm=algorithm, name=algorithm, data="d", repetition=0,
+        environment=environment, status=status, unit="trials",
+    )  # fmt: skip
 
 
 def test_each_section_of_a_run_without_logs_is_made_all_the_same(run_folder, suite, tmp_path):
@@ -48,17 +54,6 @@ def test_the_line_is_the_median_and_the_band_its_quartiles():
     assert anytime.data_figure("Y", {}, ["a"], "u", "m") is None
 
 
-@pytest.mark.parametrize(("direction", "best"), [("min", "a"), ("max", "b")])
-def test_ranks_over_time_follow_the_direction(direction, best):
-    points = {"a": {1.0: 1.0, 100.0: 1.0}, "b": {1.0: 2.0, 100.0: 2.0}, "c": {50.0: 1.5}}
-    found = {(label, "x"): anytime.aligned([pd.Series(own)]) for label, own in points.items()}
-    figure = anytime.rank_figure(found, ["a", "b", "c"], {"x": direction, "y": direction})
-    ranks = {trace["name"]: trace["y"] for trace in figure.data}
-    assert set(ranks[best]) == {1}
-    assert ranks["c"][0] == 3  # nothing measured so far
-    assert ranks["c"][-1] == 2
-
-
 def test_the_curve_of_pulls_is_the_best_reward():
     events = events_of("pulls")
     curve = anytime.job_curve(SimpleNamespace(status="ok"), events)
@@ -69,29 +64,19 @@ def test_the_curve_of_pulls_is_the_best_reward():
     assert anytime.job_curve(SimpleNamespace(status="ok"), events[:1]) is None
 
 
-def test_each_environment_gets_the_charts_that_explain_it_of_unfinished_logs_too():
-    found = {}
-    for kind in ALGORITHMS:
-        events = events_of(kind)
-        drawn = figures(configurations(events), events)
-        found[kind] = [figure.title for figure in drawn]
-        json.dumps([figure.data for figure in drawn], allow_nan=False)
-        for stop in (1, 2, 3, len(events) // 2, len(events) - 1):
-            figures(configurations(events[:stop]), events[:stop])
-    assert found == {
-        "stream": ["Leases", "Bounds"], "pulls": ["Pulls of the arms"],
-        "samples": ["Leases", "Bounds"], "holdout": ["Leases"],
-    }  # fmt: skip
-
-
 def test_a_lease_is_a_bar_in_the_row_of_its_slot():
     events = events_of("stream")
     records = configurations(events)
-    leases, _ = figures(records, events)
-    bars, stars = leases.data
+    drawn = jobs.job_leases(row("chacha", "stream"), events)
+    bars, stars = drawn.data
     assert set(bars["y"]) == set(range(5))
     assert len(bars["x"]) == sum(len(record.leases) for record in records)
     assert len(stars["x"]) == 1
+    for kind in ALGORITHMS:
+        log = events_of(kind)
+        for stop in (1, 2, len(log) // 2, len(log)):  # of unfinished logs, too
+            figure = jobs.job_leases(row(kind, kind), log[:stop])
+            json.dumps(figure and figure.data, allow_nan=False)
 
 
 def pulls(label, **shares):
@@ -107,12 +92,12 @@ def test_shares_of_arms_are_means_over_finished_runs():
         pulls("ucb", tree=0.6, line=0.4), pulls("ucb", tree=0.0, line=1.0) | {"status": "crash"},
         pulls("chacha") | {"environment": "stream"},
     ])  # fmt: skip
-    found = policies.shares_of(frame)
+    found = papers.shares_of(frame)
     assert found.columns.tolist() == ["tree", "line"]
     assert found.T.to_dict("list") == {
         "ucb": pytest.approx([70, 30]), "average": pytest.approx([50, 50])
     }  # fmt: skip
-    assert policies.shares_of(frame[frame["environment"] == "stream"]).empty
+    assert papers.shares_of(frame[frame["environment"] == "stream"]).empty
 
 
 class TwoArms(Trials):
@@ -122,24 +107,17 @@ class TwoArms(Trials):
         return Trial(arm, {}, 0.9 - 0.5 * arm, 0.5, 0.1, 0.1)
 
 
-def row(algorithm, environment="samples", status="ok"):
-    return SimpleNamespace(
-        key=algorithm, algorithm=algorithm, name=algorithm, data="d", repetition=0,
-        environment=environment, status=status, unit="trials",
-    )  # fmt: skip
-
-
 def test_the_least_regret_is_first(made_of):
     def played(name):
         environment = PullsEnvironment(TwoArms(), 10)
         return list(play(name, registry.build(name), environment, seed=1))
 
     logs = [(row(name, "pulls"), played(name)) for name in ("average", "max-ucb")]
-    assert policies.job_progress(row("average", status="crash"), logs[0][1]) is None
-    (table,) = policies.policies(made_of(policies.job_progress, logs)).tables
+    assert papers.job_progress(row("average", status="crash"), logs[0][1]) is None
+    (table,) = papers.policies(made_of(papers.job_progress, logs)).tables
     assert {line[0].text for line in table.rows} == {"average", "max-ucb"}
     assert table.rows[0][3].text == "1"
-    assert policies.policies(made_of(policies.job_progress, [])) is None
+    assert papers.policies(made_of(papers.job_progress, [])) is None
 
 
 def selected(*names):
@@ -158,12 +136,12 @@ NAMES = ("abc", "successive-halving", "full-run")
 
 
 def test_selections_have_a_row_for_each_finished_algorithm_next_to_full_run(made_of):
-    reader = selections.selection_log
+    reader = papers.selection_log
     assert reader(row("chacha", environment="stream"), []) is None
     assert reader(row("abc", status="crash"), []) is None
-    assert selections.selections(made_of(reader, selected("abc"))) is None
-    found = selections.selections(made_of(reader, selected(*NAMES, "daub"), {"d": "Data"}))
-    (table,), (figure,) = found.tables, found.figures
+    assert papers.selections(made_of(reader, selected("abc"))) is None
+    found = papers.selections(made_of(reader, selected(*NAMES, "daub"), {"d": "Data"}))
+    (table,) = found.tables
     texts = ([cell.text for cell in line] for line in table.rows)
     shown = [dict(zip(table.frame, line, strict=True)) for line in texts]
     assert [each["Algorithm"] for each in shown] == ["abc", "successive-halving", "daub"]
@@ -173,9 +151,6 @@ def test_selections_have_a_row_for_each_finished_algorithm_next_to_full_run(made
     assert above + below <= 1
     assert shown[2]["Intervals"] != "0"  # projections, which break no assumption
     assert shown[2]["Fitness broken"] == "–"
-    assert [(trace["name"], len(trace["x"])) for trace in figure.data] == [
-        (name, 1) for name in ("abc", "successive-halving", "daub")
-    ]
 
 
 def test_the_table_of_ranks_says_who_loses_little_and_is_quick():
@@ -183,14 +158,13 @@ def test_the_table_of_ranks_says_who_loses_little_and_is_quick():
         {
             "name": name, "algorithm": name, "data": "d", "repetition": 0, "status": "ok",
             "complete": True, "score": score, "environment": "samples",
-            "metrics": {"configurations": 4.0, "selection_cpu_seconds": seconds,
-                        "selection_wall_seconds": seconds},
+            "metrics": {"configurations": 4.0, "selection_cpu_seconds": seconds},
         }
         for name, score, seconds in (("full-run", 0.9, 80.0), ("abc", 0.895, 10.0))
     )  # fmt: skip
-    (table,) = selections.ranks(Material("", frame, None, None, {}, {})).tables
+    (table,) = papers.ranks(Material("", frame, None, None, {}, {})).tables
     assert [[cell.text for cell in line[:3]] for line in table.rows] == [
         ["abc", "1", "1"], ["full-run", "2", "2"],
     ]  # fmt: skip
-    assert selections.ranks(Material("", frame[1:], None, None, {}, {})) is None
+    assert papers.ranks(Material("", frame[1:], None, None, {}, {})) is None
     assert np.isfinite(table.frame["Speed-up"]).all()

@@ -82,14 +82,14 @@ def test_lb001_two_perfect_or_unknown_scores_are_a_note_that_json_can_hold(metri
 
 def test_lb001_equal_algorithms_rarely_give_an_alarm():
     rng, alarms = generator("an algorithm and a baseline that are alike"), 0
-    for _ in range(200):
+    for _ in range(60):
         good, naive = (float(x) for x in rng.binomial(4000, 0.2, 2) / 4000)
         found = [result("good", good, metric="progressive_error"),
                  result("last-label", naive, metric="progressive_error")]  # fmt: skip
         run = DiagnosedRun(to_frame(found))
         alarms += "LB001" in codes(unbeaten_baseline(run))
 
-    assert alarms <= 20  # .05: more has a probability below .002
+    assert alarms <= 9  # .05: more has a probability below .002
 
 
 def test_lb001_without_a_baselines_job_by_skill_or_the_commonest_class():

@@ -22,11 +22,8 @@ from leaseboard.tasks.score.table import score_table
 
 EFFECTS = {
     "normal": (lambda random, n: random.normal(1.0, 1.0, n), 1.0),
-    "uniform": (lambda random, n: random.random(n), 0.5),
     "tailed": (lambda random, n: random.standard_t(3, n), 0.0),
-    "exponential": (lambda random, n: random.exponential(size=n), 1.0),
     "lognormal": (lambda random, n: random.lognormal(size=n), np.exp(0.5)),
-    "best": (lambda random, n: random.beta(5.0, 0.5, n), 5 / 5.5),
     "ranks": (lambda random, n: random.choice([1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0], n), 15 / 7),
     "wins": (lambda random, n: np.rint(random.random(n) * 0.6 + 0.4), 5 / 6),
 }
@@ -37,7 +34,7 @@ EFFECTS = {
 def test_an_interval_holds_the_mean_over_datasets_or_is_not_given(effect):
     draw, mean = EFFECTS[effect]
     random = np.random.default_rng(0)
-    for n in (2, 3, 5, FEWEST, 9, 20):
+    for n in (2, FEWEST, 20):
         found = [mean_interval(draw(random, n)) for _ in range(4000 if n >= FEWEST else 50)]
         given = [each for each in found if np.isfinite([each.lower, each.upper]).any()]
         if n < FEWEST:
@@ -68,14 +65,6 @@ def test_the_gain_is_the_mean_over_pairs_of_what_is_better_over_the_old_mean():
     assert (gain.lower, gain.upper) == pytest.approx((4 - half, 4 + half))
     assert not found.same
     assert (found.p_value_of_gain, found.p_value_of_drop) == (0.25, 1.0)  # of two pairs that moved
-
-
-def test_the_direction_changes_the_sign_and_nothing_else():
-    new = np.array([1.0, 3.0, 5.5])
-    less, more = paired(OLD, new, "min"), paired(OLD, new, "max")
-
-    assert less.gain.value == -more.gain.value > 0
-    assert less.p_value_of_gain == more.p_value_of_drop == 0.125
 
 
 def test_what_rounding_explains_is_the_same_and_around_zero_the_scale_is_one():

@@ -71,11 +71,6 @@ def test_ranks(case):
     assert found.ranks()[:, 0].tolist() == pytest.approx(expected, nan_ok=True)
 
 
-def test_more_is_better_where_the_direction_says_so():
-    found = table({("a", "x"): [0.7], ("b", "x"): [0.9]}, direction="max")
-    assert found.ranks()[:, 0].tolist() == [2, 1]
-
-
 def test_who_ended_early_ranks_after_all_that_did_not():
     frame = frame_of({("short", "a"): [0.0], ("good", "a"): [1.0], ("bad", "a"): [9.0]})
     frame.loc[frame["name"] == "short", "complete"] = False
@@ -131,14 +126,6 @@ def test_rows_are_ordered_by_mean_rank_then_score_then_cost():
     frame = as_frame(frame_of(scores))
     frame.loc[frame["name"] == "cheap", "cpu_seconds"] = 0.1
     assert leaderboard(frame).frame["place"].to_dict() == {"cheap": 1, "dear": 1, "no": 3}
-
-
-def test_missing_results_are_counted_by_kind():
-    found = board({**SCORES, ("chacha", "y"): ["crash", "skipped"]}, SCALE).frame.loc["chacha"]
-    assert found[["ok", "failed", "skipped", "not done"]].tolist() == [2, 1, 1, 0]
-    failures = board({("a", "x"): ["crash"], ("b", "x"): ["skipped"]}).frame
-    assert failures["ok"].tolist() == [0, 0]
-    assert failures["score"].isna().all()
 
 
 def test_datasets_marked_meaningless_leave_the_score_but_keep_their_ranks():

@@ -13,11 +13,7 @@ from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import load_suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.gate.baseline import read_baseline
 from leaseboard.tasks.score.gate.requirements import Evidence, measure
-
-ROOT = Path(__file__).resolve().parents[4]
-ACCEPTED = ROOT / "conf" / "baselines" / "ci.json"
 
 
 @dataclasses.dataclass
@@ -47,23 +43,12 @@ class Run:
         )
         return [measure(requirement, run) for requirement in self.suite.all_requirements()]
 
-    def accepted(self):
-        """Return the accepted scores of ci with which this part can be compared."""
-        baseline = read_baseline(ACCEPTED)
-        ran = {(row.name, row.data) for row in self.frame.itertuples()}
-        required = {each.identity for each in self.suite.all_requirements()}
-        kept = {
-            "scenarios": tuple(s for s in baseline.scenarios if (s.name, s.data) in ran),
-            "requirements": tuple(p for p in baseline.requirements if p.identity in required),
-        }
-        return baseline.model_copy(update=kept)
-
 
 @pytest.fixture
 def part(tmp_path):
     """Run a part of a shipped suite: some data and algorithms, and what is required of them."""
 
-    def run(name, data=(), algorithms=(), folder="run", repetitions=None):
+    def run(name, data=(), algorithms=(), repetitions=None):
         suite = load_suite(name, paths.shipped_conf())
         entries = [entry for entry in suite.data if not data or entry.name in data]
         contenders = [one for one in suite.algorithms if not algorithms or one.title in algorithms]
@@ -74,10 +59,10 @@ def part(tmp_path):
             if (requirement.algorithm in titles and requirement.over in titles | {None})
             and (not requirement.data or requirement.data in {entry.name for entry in entries})
         ]
-        (tmp_path / folder / "jobs").mkdir(parents=True)
+        (tmp_path / "run" / "jobs").mkdir(parents=True)
         update = {"data": entries, "algorithms": contenders, "requirements": kept}
         update["repetitions"] = repetitions or suite.repetitions
-        return Run(suite.model_copy(update=update), tmp_path / folder)
+        return Run(suite.model_copy(update=update), tmp_path / "run")
 
     return run
 

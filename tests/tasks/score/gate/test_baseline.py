@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.gate.baseline import Baseline, accept, read_baseline, write_baseline
@@ -75,14 +75,3 @@ def refused(content, why):
     with pytest.raises(UsageError, match=expected) as caught:
         Baseline.from_json(json.dumps(content), "here.json")
     assert "\n" not in str(caught.value)
-
-
-def test_what_was_not_accepted_is_known_before_anything_runs(accepted):
-    jobs = [
-        Job(label, "x", seed, 0, name=label) for label in ("chacha", "new") for seed in range(3)
-    ]
-    (missing,) = accepted.not_accepted(jobs)
-    assert missing == (
-        "chacha on x was accepted with 2 repetitions, not with seed 2, which the suite asks for"
-    )
-    assert accepted.not_accepted(jobs[:2]) == []
