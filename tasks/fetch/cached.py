@@ -5,7 +5,6 @@ import io
 import mmap
 import pickle
 import shutil
-import struct
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.references import Options
 
 FILE = "value.bin"
-_NUMBER = struct.Struct("<q")
 _APART = 64
 """Bytes: an array begins where a vector register can load it."""
 
@@ -29,16 +27,15 @@ _APART = 64
 def dump(value: Any, folder: Path) -> None:
     """Write `value` into `folder`, which exists.
 
-    The file holds the number of its parts, the size of each, the pickle, and what the pickle does
-    not hold: the bytes of its arrays, which are mapped where they are.
+    The file holds the pickle and the sizes of what it does not hold: the bytes of its arrays,
+    which follow, and are mapped where they are.
     """
     arrays: list[pickle.PickleBuffer] = []
     pickled = io.BytesIO()
     _Pickler(pickled, protocol=5, buffer_callback=arrays.append).dump(value)
-    parts = [pickled.getbuffer(), *(array.raw() for array in arrays)]
+    parts = [array.raw() for array in arrays]
     with naming(folder / FILE), (folder / FILE).open("wb") as file:
-        for number in (len(parts), *(part.nbytes for part in parts)):
-            file.write(_NUMBER.pack(number))
+        pickle.dump((pickled.getvalue(), [part.nbytes for part in parts]), file)
         for part in parts:
             file.write(b"\0" * (-file.tell() % _APART))
             file.write(part)
@@ -56,14 +53,13 @@ def load_mapped(folder: Path) -> Any:
     """
     with (folder / FILE).open("rb") as file:
         content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    (count,) = _NUMBER.unpack_from(content)
-    end = _NUMBER.size * (1 + count)
-    parts = []
-    for (size,) in _NUMBER.iter_unpack(content[_NUMBER.size : end]):
+        pickled, sizes = pickle.load(file)  # noqa: S301 - our own process wrote it
+        end, arrays = file.tell(), []
+    for size in sizes:
         start = end + -end % _APART
         end = start + size
-        parts.append(content[start:end])
-    return pickle.loads(parts[0], buffers=parts[1:])  # noqa: S301 - our own process wrote it
+        arrays.append(content[start:end])
+    return pickle.loads(pickled, buffers=arrays)  # noqa: S301
 
 
 class _Pickler(pickle.Pickler):

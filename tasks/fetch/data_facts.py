@@ -23,7 +23,6 @@ FEWEST_ROWS = 40
 PAIRS = 20_000
 SORTED = 0.02
 """Share of pairs or steps in the wrong order that is an accident."""
-TENTHS = 10
 Floats = NDArray[np.float64]
 
 
@@ -32,9 +31,9 @@ def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
 
     - ``leak_column``, ``leak_skill``, ``leak_errors``, ``leak_rows``: the column that predicts the
       target best by itself, see `skill_of_column`, its errors, and rows that it was tested on;
-    - ``time_column``, ``time_certain``, ``time_discordant``, ``time_dependence``: of a table with
-      one column of dates, whether it is for sure the time of the rows, the share of pairs of rows
-      in the wrong order, and how the labels depend on time, see `dependence`;
+    - ``time_column``, ``time_certain``, ``time_discordant``: of a table with one column of dates,
+      whether it is for sure the time of the rows, and the share of pairs of rows in the wrong
+      order;
     - ``majority``: the share of the commonest class.
     """
     found: dict[str, Any] = {}
@@ -45,7 +44,7 @@ def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
         return found
     raw = features.reset_index(drop=True)
     columns = [(str(name), tidy(column)) for name, column in raw.items()]
-    return found | _leak(columns, target, classes) | _order(columns, target, classes)
+    return found | _leak(columns, target, classes) | _order(columns)
 
 
 def _leak(
@@ -161,10 +160,8 @@ def _arranged(place: NDArray[np.intp], known: NDArray[Any], classes: int) -> NDA
     return arranged
 
 
-def _order(
-    features: Sequence[tuple[str, pd.Series]], target: pd.Series, classes: int
-) -> dict[str, Any]:
-    """Return how the rows and labels follow the only column of dates.
+def _order(features: Sequence[tuple[str, pd.Series]]) -> dict[str, Any]:
+    """Return how the rows follow the only column of dates.
 
     A date of birth is not the time of the row: it is certain by rows in order within blocks.
     """
@@ -172,36 +169,13 @@ def _order(
     if len(dates) != 1 or dates[0][1].notna().sum() < 2:
         return {}
     ((name, time),) = dates
-    # Of numbers the classes are tenths of the rows.
-    labels = target.cat.codes if classes else np.ceil(target.rank() * TENTHS / len(target))
-    kept = time.notna().to_numpy()
-    moments, random = _numbers(time[kept]), generator("pairs for diagnostics")
-    ends = random.integers(0, len(moments), (PAIRS, 2))
+    moments = _numbers(time[time.notna()])
+    ends = generator("pairs for diagnostics").integers(0, len(moments), (PAIRS, 2))
     first, last = np.sort(ends, axis=1).T
     apart = moments[first] != moments[last]
     wrong = float((moments[first] > moments[last])[apart].mean()) if apart.any() else 0.0
-    # The order of rows of one moment is not that of time.
-    order = np.lexsort((random.random(len(moments)), moments))
-    return {"time_column": name, "time_certain": is_sorted_in_blocks(moments),
-            "time_discordant": wrong,
-            "time_dependence": dependence(labels.to_numpy()[kept][order])}  # fmt: skip
-
-
-def dependence(labels: NDArray[Any]) -> float:
-    """Return by how many standard deviations equal labels follow each other more than by chance.
-
-    Wald and Wolfowitz' number of runs for several classes, with a minus sign: of labels in random
-    order it is standard normal in the limit.
-
-    Examples
-    --------
-    >>> round(dependence(np.repeat([0, 1], 50)), 1), round(dependence(np.tile([0, 1], 50)), 1)
-    (9.8, -9.8)
-    """
-    n = float(len(labels))
-    counts = np.unique(labels, return_counts=True)[1].astype(np.float64)
-    squares, cubes = (counts**2).sum(), (counts**3).sum()
-    mean = (n * (n + 1) - squares) / n
-    variance = (squares * (squares + n * (n + 1)) - 2 * n * cubes - n**3) / (n * n * (n - 1))
-    runs = 1 + (labels[1:] != labels[:-1]).sum()
-    return float((mean - runs) / math.sqrt(variance)) if variance > 0 else 0.0
+    return {
+        "time_column": name,
+        "time_certain": is_sorted_in_blocks(moments),
+        "time_discordant": wrong,
+    }

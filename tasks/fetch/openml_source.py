@@ -5,12 +5,10 @@ request timeout, so only killing it bounds the wait; and into a private folder, 
 its place in the cache, because the package takes a file that a kill has cut for a whole one.
 """
 
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +21,9 @@ from leaseboard.algorithms.errors import (
     UsageError,
 )
 from leaseboard.tasks.fetch.dataset import RawTable
-from leaseboard.tasks.machine.paths import IMPORTED_FROM, variable_set
-
-REFUSED, NO_ANSWER, BROKEN = 3, 4, 5
-"""Exit codes of `main`; the process is killed where a name look-up hangs."""
+from leaseboard.tasks.machine.paths import variable_set
+from leaseboard.tasks.processes.child import call
+from leaseboard.tasks.processes.limits import Limits
 
 DOWNLOAD_SECONDS = 600
 """Time limit for a server that answers; the limit of one that does not is a few seconds."""
@@ -97,26 +94,21 @@ def _fetch(name: str, place: Path) -> None:
 
 
 def _run(name: str, folder: str) -> None:
-    command = [sys.executable, "-m", "leaseboard.tasks.fetch.openml_source", name, folder]
-    try:
-        done = subprocess.run(
-            command, cwd=IMPORTED_FROM, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS,
-            check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise DataUnavailableError(f"openml:{name} is not available: the download did not end in "
-                                   f"{DOWNLOAD_SECONDS} s, try again") from error  # fmt: skip
-    if done.returncode == 0:
-        return
-    if done.returncode in (NO_ANSWER, -signal.SIGALRM):
+    """Download the dataset `name` into `folder`, a private cache of the package."""
+    import openml  # noqa: F401 - here, and not once more in each fork
+
+    # Beyond the time limit a look-up of the server's name hangs.
+    if call(_reach, Limits(wall_seconds=2 * REACH_SECONDS)).ending.status != "ok":
         _unreachable["until"] = time.monotonic() + 60
         raise _unavailable(name)
-    last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-    if done.returncode == REFUSED:
-        raise UsageError(f"openml:{name}: OpenML refused: {last}")
-    raise BrokenDownloadError(
-        f"openml:{name} is not available: the download broke off ({last}), try again"
-    )
+    done = call(partial(_download, name, folder), Limits(wall_seconds=DOWNLOAD_SECONDS))
+    if done.ending.status != "ok":
+        raise BrokenDownloadError(
+            f"openml:{name} is not available: the download broke off ({done.ending.reason}),"
+            " try again"
+        )
+    if done.value:
+        raise UsageError(f"openml:{name}: OpenML refused: {done.value}")
 
 
 def _unavailable(name: str) -> DataUnavailableError:
@@ -134,41 +126,23 @@ def _get(identifier: int) -> Any:
     )
 
 
-def main(name: str, folder: Path) -> int:
-    """Download the dataset `name` into `folder`, a private cache of the package.
-
-    Run as ``python -m leaseboard.tasks.fetch.openml_source NAME FOLDER``; the exit code says what
-    went wrong.
-    """
+def _download(name: str, folder: str) -> str:
+    """Download a dataset; return why OpenML refuses, in one line, and an empty text otherwise."""
     import openml
-    import requests
-    from openml.exceptions import OpenMLServerError, OpenMLServerException
+    from openml.exceptions import OpenMLServerException
 
     openml.config.set_root_cache_directory(folder)
     openml.config.set_retry_policy("human", n_retries=1)
-    if not _reach(openml.config.get_server_base_url()):
-        return NO_ANSWER
     try:
         _get(int(name))
-    except (OpenMLServerException, requests.RequestException, OpenMLServerError) as error:
-        sys.stderr.write(" ".join(str(error).split()) + "\n")
-        return REFUSED if isinstance(error, OpenMLServerException) else BROKEN
-    return 0
+    except OpenMLServerException as error:
+        return " ".join(str(error).split())
+    return ""
 
 
-def _reach(server: str) -> bool:
-    """Return whether `server` answers. The alarm ends the process if a name look-up hangs."""
+def _reach() -> None:
+    """Raise an error unless the server answers."""
+    import openml
     import requests
 
-    signal.setitimer(signal.ITIMER_REAL, 2 * REACH_SECONDS)
-    try:
-        requests.head(server, timeout=REACH_SECONDS)
-    except requests.RequestException:
-        return False
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    return True
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
+    requests.head(openml.config.get_server_base_url(), timeout=REACH_SECONDS)

@@ -33,8 +33,6 @@ LEVEL, RARE = 0.05, 0.01
 """Levels of what has to be shown, and of what is refuted."""
 LEAK, LEAST_LEAK = 0.98, 0.9
 """Skill of one column that is a leak, and of classes its lower bound at the level `RARE`."""
-DEPENDENT = 3.1
-"""Standard deviations that are rare: .001."""
 FAILING = 0.1
 """Share of an arm's trials that may fail."""
 KURTOSIS, TEST_SHARE = 10.0, 0.2
@@ -177,15 +175,14 @@ def leaks_of(data: str, known: Mapping[str, Any]) -> Iterator[Diagnostic]:
 def unordered(run: DiagnosedRun) -> Iterator[Diagnostic]:
     """LB003: yield streams whose rows are not in the order of their time.
 
-    An alarm if labels depend on a time that is for sure that of the rows.
+    An alarm if the time is for sure that of the rows.
     """
     for data, rows, known in run.datasets():
-        share, sds = known.get("time_discordant", 0.0), known.get("time_dependence", 0.0)
+        share = known.get("time_discordant", 0.0)
         if share > SORTED and rows["metric"].astype(str).str.startswith("progressive").any():
-            kind = (NOTE, "harmless") if sds <= DEPENDENT else (NOTE, "uncertain")
-            kind = (ALARM, "order") if sds > DEPENDENT and known["time_certain"] else kind
-            yield Diagnostic("LB003", *kind, {"data": data, "column": known["time_column"],
-                             "share": share, "sds": sds})  # fmt: skip
+            kind = (ALARM, "order") if known["time_certain"] else (NOTE, "uncertain")
+            facts = {"data": data, "column": known["time_column"], "share": share}
+            yield Diagnostic("LB003", *kind, facts)
 
 
 def failures(run: DiagnosedRun) -> Iterator[Diagnostic]:

@@ -23,29 +23,6 @@ def table(seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
     return frame, y
 
 
-def classes(y: pd.Series) -> pd.Series:
-    return pd.cut(y, [-9, -0.5, 0.5, 9], labels=["low", "mid", "high"]).cat.as_unordered()
-
-
-LEAKS = {
-    "copy": lambda y: y,
-    "another scale": lambda y: np.exp(3 * y),
-    "decreasing": lambda y: -(y**3),
-    "a name a label": lambda y: y.round(0).astype(str).astype("category"),
-    "missing where high": lambda y: y.where(y < 0.5),
-}
-
-
-@pytest.mark.parametrize("kind", ["copy", "another scale", "decreasing"])
-def test_a_column_that_is_a_function_of_the_target_leaks(kind):
-    frame, y = table()
-
-    found = facts_of(frame.drop(columns="day").assign(planted=LEAKS[kind](y)), y)
-
-    assert found["leak_column"] == "planted"
-    assert found["leak_skill"] > 0.99
-
-
 STREAMS = {
     "a random walk": lambda rng, n: np.cumsum(rng.normal(size=n)),
     "a trend": lambda rng, n: np.arange(n) + 3 * rng.normal(size=n),
@@ -95,9 +72,7 @@ def test_a_function_of_the_target_leaks_in_any_order_of_rows(order, leak):
 
 RAW = {
     "a time with its zone": pd.Series(pd.date_range("2026-01-01", periods=N, freq="h", tz="UTC")),
-    "whole numbers": pd.Series([1, None] * (N // 2), dtype="Int64"),
     "flags": pd.Series([True, None, False] * (N // 3), dtype="boolean"),
-    "infinite": pd.Series(np.where(np.arange(N) % 2, -np.inf, np.nan)),
     "infinite in order": pd.Series([-np.inf, *range(N - 2), np.inf]),
     "missing": pd.Series(np.full(N, np.nan)),
 }
@@ -113,49 +88,26 @@ def test_columns_as_files_hold_them(kind):
     assert found["leak_column"] == "copy"
 
 
-def test_an_identity_of_rows_does_not_leak():
+def test_an_identity_of_rows_and_labels_that_are_shuffled_do_not_leak():
     frame, y = table()
+    high = (y > 0).astype(str).astype("category")
     ids = pd.Series([f"row {i}" for i in range(N)], dtype="category")
-
-    assert facts_of(frame[["x"]].assign(id=ids), classes(y))["leak_skill"] < 0.6
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_no_column_leaks_labels_that_are_shuffled(seed):
-    frame, y = table(seed)
-    shuffled = pd.Series(np.random.default_rng(seed).permutation(y), name="y")
-
-    found = facts_of(frame, shuffled)
-
-    assert found["leak_skill"] < 0.2
-    assert abs(found["time_dependence"]) < 3.1
+    assert facts_of(frame[["x"]].assign(id=ids), high)["leak_skill"] < 0.6
+    for seed in range(3):
+        frame, y = table(seed)
+        shuffled = pd.Series(np.random.default_rng(seed).permutation(y), name="y")
+        assert facts_of(frame, shuffled)["leak_skill"] < 0.2
 
 
 def test_rows_in_time_order_are_in_order_and_shuffled_ones_are_not():
     frame, y = table()
-    order = np.random.default_rng(0).permutation(N)
+    mixed = facts_of(frame.sample(frac=1, random_state=0), y)
 
-    kept, mixed = (
-        facts_of(frame, y),
-        facts_of(frame.iloc[order].reset_index(drop=True), y.iloc[order].reset_index(drop=True)),
+    assert facts_of(frame, y)["time_discordant"] == 0.0
+    assert (mixed["time_discordant"], mixed["time_column"]) == (
+        pytest.approx(0.5, abs=0.02),
+        "day",
     )
-
-    assert (kept["time_discordant"], kept["time_column"]) == (0.0, "day")
-    assert mixed["time_discordant"] == pytest.approx(0.5, abs=0.02)
-    assert mixed["time_dependence"] == pytest.approx(kept["time_dependence"])
-    assert mixed["time_dependence"] > 10
-
-
-@pytest.mark.parametrize("moments", [2, 30, N])
-def test_the_order_of_rows_of_one_moment_is_not_that_of_time(moments):
-    found = []
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        y = pd.Series(np.repeat(["a", "b"], N // 2), dtype="category")
-        date = pd.to_datetime(rng.permutation(N) % moments, unit="D")
-        found.append(facts_of(pd.DataFrame({"date": date}), y)["time_dependence"])
-
-    assert max(found) < 4
 
 
 ROWS = np.arange(N)

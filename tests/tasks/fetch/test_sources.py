@@ -442,10 +442,12 @@ def test_without_a_network_one_line_says_what_to_do_and_is_not_slow_twice(config
         load("openml:78")
 
 
-def test_a_server_that_never_answers_is_given_up(monkeypatch):
+def test_a_server_that_never_answers_is_given_up(configure, monkeypatch):
     monkeypatch.setattr(openml_source, "REACH_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert not openml_source._reach(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        configure(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(DataUnavailableError, match="OpenML cannot be reached"):
+            load("openml:77")
 
 
 def test_a_reference_is_checked_without_its_data():
