@@ -1,7 +1,6 @@
 """The drill, tiny: what is reported, and how it is counted."""
 
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,6 @@ import pytest
 from benchmarks import drill
 from benchmarks.drill_faults import INCIDENTS, DailyStream, Inbox
 from leaseboard.tasks.live import update as updates
-from leaseboard.tasks.live.record import LossTotal, Tenure
 from leaseboard.tasks.models.stream_model import StreamModel
 
 
@@ -65,31 +63,3 @@ def test_rows_that_are_learned_twice_or_never_or_in_place_of_others_are_counted(
     after = {1: Counter(learned), 3: Counter("d")}
 
     assert drill.miscounted(before, drill.LearnedRows(frozenset("abcd"), after)) == wrong
-
-
-def test_a_change_of_champion_is_judged_by_later_days_alone():
-    def total(loss):
-        return LossTotal(10, {"loss": 10 * loss})
-
-    reigns = [Tenure(1, "champion", "2026-01-01T04", "2026-01-03T04"),
-              Tenure(4, "champion", "2026-01-03T04", "2026-01-05T04")]  # fmt: skip
-    days = {"2026-01-03": {1: total(9), 4: total(1)}, "2026-01-04": {1: total(1), 4: total(2)},
-            "2026-01-05": {1: total(1), 4: total(4)}, "2026-01-06": {4: total(1)}}  # fmt: skip
-    record = SimpleNamespace(tenures=reigns, days=days)
-
-    assert drill.later_losses(record) == [3]
-
-
-def test_a_message_belongs_to_the_incident_of_its_days_and_else_is_false():
-    reported = drill.Reported()
-    planned = {10: "column gone", 20: "labels late"}
-    for number, kind, status in (
-        (10, "contract", "opened"), (12, "contract", "resolved"), (13, "contract", "opened"),
-        (15, "contract", "opened"), (23, "labels late", "opened"), (40, "alarm", "opened"),
-        (41, "rolled back", "opened"),
-    ):  # fmt: skip
-        drill._count(reported, planned, number, [{"status": status, "kind": kind, "text": ""}])
-
-    assert reported.messages == {"column gone": 2, "labels late": 1}
-    assert reported.noticed == {"column gone": True, "labels late": True}
-    assert (reported.false_alarms, reported.roll_backs) == (2, 1)

@@ -7,15 +7,10 @@ import pytest
 
 from benchmarks.promotion import (
     KINDS,
-    TESTS,
     Foreknown,
     by_test,
     known,
-    labels,
-    main,
     promoted,
-    real,
-    relapse,
     reversal,
     verdicts,
 )
@@ -53,41 +48,3 @@ def test_only_bets_that_learn_promote_who_is_worse_on_average():
 
     assert shares["Newton"] == 1.0
     assert shares["SequentialTest"] == 0.0
-
-
-def test_a_large_gain_is_seen_by_all_and_a_reversal_by_the_sequential_test_that_restarts():
-    reported = Foreknown(1.0, 500.0)
-    found = labels(lambda rng, n, _: verdicts(rng, n, 0.2), reported, 10)
-    late, never = (
-        relapse(lambda rng, n, _: verdicts(rng, n, 0.3), reported, 5, restarts=each)
-        for each in (True, False)
-    )
-
-    assert set(found) == set(TESTS)
-    assert np.median(found["SequentialTest"]) < 4
-    assert np.median(late) < np.median(never)
-
-
-def test_real_labels_give_equals_and_a_gain():
-    draw = real("synthetic:fried?rows=5000&seed=0", ())
-    rng = np.random.default_rng(1)
-
-    assert draw(rng, 20_000, 0.05).mean() > 0
-    assert abs(draw(rng, 20_000, 0.0).mean()) < 4 * draw(rng, 20_000, 0.0).std() / 141
-
-
-def test_a_line_for_every_kind(capsys, monkeypatch):
-    monkeypatch.setattr("benchmarks.promotion.KINDS", {"0/1, near": verdicts})
-    monkeypatch.setattr("benchmarks.promotion.TURNED", ("0/1, near",))
-    main(["--comparisons", "2", "--runs", "1"])
-    lines = capsys.readouterr().out.splitlines()
-
-    assert [line[:9].strip() for line in lines] == [
-        "promoted,", "0/1, near", "reversal", "labels ov", "0/1, near", "roll-back", "0/1, near",
-    ]  # fmt: skip
-
-
-def test_no_runs_are_refused(capsys):
-    with pytest.raises(SystemExit):
-        main(["--runs", "0"])
-    assert "give at least 1" in capsys.readouterr().err

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-from concurrent.futures import ThreadPoolExecutor
 
-from benchmarks import serving
-from benchmarks.serving import LoadTest, ask, measure
-from tests.zygote import starting
+from benchmarks.serving import LoadTest, ask
 
 
 def test_each_question_is_asked_when_it_is_due_and_failures_are_counted():
@@ -48,20 +44,3 @@ def test_each_question_is_asked_when_it_is_due_and_failures_are_counted():
     assert measured.ids == {*asked} - {"asked-3"}
     assert measured.versions == {"1"}
     assert len(measured.seconds) == 50
-
-
-def test_a_small_load_is_answered_and_logged(tmp_path, monkeypatch, empty_store, zygote):
-    (tmp_path / "mlruns").mkdir()
-    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
-
-    def threads(count, _context, begin, given):
-        return ThreadPoolExecutor(count, initializer=begin, initargs=given)
-
-    # The server is a process; what learns need not be one here.
-    monkeypatch.setattr(serving, "subprocess", starting(zygote.place))
-    monkeypatch.setattr(serving, "ProcessPoolExecutor", threads)
-    monkeypatch.setattr(serving, "prepare_environment", lambda _: None)
-    found = measure(tmp_path, rate=10, seconds=3, changes=1)
-    assert found.failed == 0
-    assert found.logged == len(found.ids) == 30
-    assert found.cpu > 0

@@ -1,3 +1,5 @@
+"""MLflow runs as plain values."""
+
 from leaseboard.algorithms.configurations import Configuration, Observation, configurations
 from leaseboard.algorithms.events import Measured
 from leaseboard.tasks.track.records import (
@@ -5,7 +7,6 @@ from leaseboard.tasks.track.records import (
     configuration_record,
     job_record,
     select,
-    suite_key,
 )
 
 
@@ -83,8 +84,3 @@ def test_rules_select_the_configurations_that_get_a_run(race):
         ("top:2", "pulls", [0, 2]),  # or the highest rewards
     ):
         assert [c.configuration for c in select(made, rule, environment)] == chosen
-
-
-def test_a_suite_is_named_by_its_jobs_in_any_order():
-    assert suite_key("s", ["a", "b"]) == suite_key("s", ["b", "a"])
-    assert suite_key("s", ["a"]) != suite_key("s", ["a", "b"]) != suite_key("t", ["a", "b"])

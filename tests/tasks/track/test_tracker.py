@@ -1,3 +1,5 @@
+"""A suite in MLflow: written once, whole or removed, by the client and in bulk."""
+
 import json
 import shutil
 import sqlite3
@@ -23,11 +25,10 @@ def through_client(request):
     return request.param == "client"
 
 
-@pytest.mark.slow
 def test_both_ways_of_writing_read_the_same(uri, finished, tmp_path, make_store, result, contents):
     other = make_store(tmp_path / "other" / "mlruns")
-    jobs = [finished(result("k1"), 40), finished(result("k2", status="crash"), 4),
-            finished(result("k3", data="openml:215"), 6)]  # fmt: skip
+    jobs = [finished(result("k1"), 6), finished(result("k2", status="crash"), 5),
+            finished(result("k3", data="openml:215"), 5)]  # fmt: skip
     for address, through_client in ((uri, False), (other, True)):
         tracker = Tracker(address, "s", ["k1", "k2", "k3"], through_client=through_client)
         assert isinstance(tracker.writer, bulk.BulkWriter) is not through_client
@@ -36,7 +37,7 @@ def test_both_ways_of_writing_read_the_same(uri, finished, tmp_path, make_store,
         tracker.close("FINISHED", {"ok": 3})
 
     in_bulk = contents(uri, "s")
-    assert len(in_bulk) == 3 + 40 + 4 + 6
+    assert len(in_bulk) == 3 + 6 + 5 + 5
     assert in_bulk == contents(other, "s")
 
 
@@ -55,15 +56,9 @@ def test_a_job_can_be_listed_through_the_client_alone(uri, finished, race, resul
         known = expected[run.data.tags["leaseboard.configuration"]]
         assert run.data.tags["mlflow.parentRunId"] == job.info.run_id
         assert run.data.tags["leaseboard.outcome"] == known.outcome
-        assert run.data.tags.get("leaseboard.reason", "") == known.reason
         assert run.data.metrics.get("score") == known.score
         leases = client.get_metric_history(run.info.run_id, "lease")
         assert [(m.step, m.value) for m in leases] == [(x.at, x.amount) for x in known.leases]
-        lower = client.get_metric_history(run.info.run_id, "bound.lower")
-        seen = [(o.at, o.lower) for o in known.observations]
-        logged = [(m.step, m.value) for m in lower]
-        assert set(logged) <= set(seen)
-        assert logged[:1] + logged[-1:] == seen[:1] + seen[-1:]
 
     assert job.data.metrics["score"] == 0.25
     assert job.inputs.dataset_inputs[0].dataset.name == "synthetic:fried"
@@ -80,25 +75,16 @@ def test_a_job_can_be_listed_through_the_client_alone(uri, finished, race, resul
     assert (suite.info.status, suite.data.metrics) == ("FINISHED", {"jobs.ok": 1.0})
 
 
-def test_nothing_is_logged_twice(uri, finished, through_client, result, runs):
-    made, folder = finished(result())
-    for _ in range(3):
-        tracker = Tracker(uri, "s", ["k1"], through_client=through_client)
-        tracker.log(made, folder)
-        tracker.log(made, folder)
-        tracker.close("FINISHED", {"ok": 1})
-
-    assert len(runs(uri, "s")) == 2  # the suite and the job
-    assert len(runs(uri, "s/configurations")) == 5
-
-
-def test_two_who_looked_before_either_wrote_log_a_job_once(
+def test_nothing_is_logged_twice_also_by_two_who_looked_before_either_wrote(
     uri, finished, through_client, result, runs
 ):
     made, folder = finished(result())
-    trackers = [Tracker(uri, "s", ["k1"], through_client=through_client) for _ in range(2)]
-    for tracker in trackers:
-        tracker.log(made, folder)
+    for count in (2, 1):
+        trackers = [Tracker(uri, "s", ["k1"], through_client=through_client) for _ in range(count)]
+        for tracker in trackers * 2:
+            tracker.log(made, folder)
+        for tracker in trackers:
+            tracker.close("FINISHED", {"ok": 1})
 
     assert len(runs(uri, "s", "tags.leaseboard.level = 'job'")) == 1
     assert len(runs(uri, "s/configurations")) == 5
@@ -153,7 +139,6 @@ def test_a_suite_shows_that_its_process_lives_until_it_ends(uri, monkeypatch):
 
 def test_a_job_that_failed_gives_way_to_its_repeat(uri, finished, through_client, result, runs):
     for status, started in (("crash", "2026-01-01T00:00:00+00:00"),
-                            ("timeout", "2026-01-02T00:00:00+00:00"),
                             ("ok", "2026-01-03T00:00:00+00:00")):  # fmt: skip
         made, folder = finished(result(status=status, started=started))
         tracker = Tracker(uri, "s", ["k1"], through_client=through_client)
@@ -165,8 +150,7 @@ def test_a_job_that_failed_gives_way_to_its_repeat(uri, finished, through_client
     assert len(runs(uri, "s/configurations")) == 5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("calls", [0, 1, 2, 3, 9, 15])
+@pytest.mark.parametrize("calls", [0, 2, 9])
 def test_a_writer_cut_off_anywhere_leaves_no_trace(
     uri, finished, monkeypatch, calls, result, runs
 ):
@@ -268,8 +252,8 @@ def test_a_store_that_cannot_be_used_is_one_line(uri, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "by_client"),
-    [("a#b", True), ("a%20b", False), ("größe ☃", False), ("a?b", False)],
-)  # fmt: skip
+    [("a#b", True), ("größe ☃ a?b%20c", False)],
+)
 def test_a_store_stays_in_its_folder_for_any_name(
     tmp_path, empty_store, finished, result, runs, monkeypatch, name, by_client
 ):
