@@ -22,7 +22,6 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     UsageError,
 )
-from leaseboard.flows import cli
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import inventory, loading, openml_source, river_program
 from leaseboard.tasks.fetch.dataset import file_digest
@@ -51,22 +50,15 @@ def test_the_text_of_a_reference_parses_to_itself(source, name, options):
         ("opnml:215", "did you mean 'openml'"),
         ("openml:", "'openml:' names no data"),
         ("openml:215?rows", "'rows' .* has no value"),
-        ("openml:215?rows=1&rows=2", "'rows' .* is given twice"),
         ("openml:215?row=1", "'row': did you mean 'rows'"),
-        ("openml:215?seed=1", "'seed'"),
         ("openml:adult", "openml:adult: an OpenML id"),
         ("synthetic:fried?nose=1", "did you mean 'noise'"),
-        ("synthetic:freid", "did you mean 'fried'"),
         ("synthetic:fried?rows=0", "rows='0' must be at least 1"),
-        ("synthetic:separated?flip=-0.1", "flip='-0.1' must be at least 0"),
         ("synthetic:separated?classes=1", "classes=1 .* from 2 to 100"),
-        ("sklearn:digit", "did you mean 'digits'"),
         ("river:Bananaz", "did you mean 'Bananas'"),
-        ("openml:215?task=regress", "did you mean 'regression'"),
         ("openml:215?threshold=nan", "threshold='nan' must be a finite number"),
         ("openml:215?threshold=1&task=regression", "drop one of the two options"),
         ("sklearn:iris?rows=50&first_rows=50", "rows draws a sample .*: give one"),
-        ("friedd-drift", "did you mean 'fried-drift'"),
         ("missing/data.csv", "missing/data.csv: no such file"),
         ("file:missing.csv", "missing.csv: no such file"),
     ],
@@ -103,8 +95,6 @@ def test_four_lines_name_a_dataset(conf):
     ("text", "named"),
     [
         ("reference: openml:1\ntargt: y\n", "'targt': did you mean 'target'"),
-        ("about: nothing\n", "reference is required"),
-        ("reference: openml:1\ntask: guess\n", "'guess'"),
         ("reference: openml:1\nrows: many\n", "rows must be a whole number"),
         ("reference: other\n", "'other' has no source"),
     ],
@@ -126,7 +116,6 @@ def test_packages_and_their_classes_by_name(monkeypatch, tmp_path):
         load("river:Phishing")
 
 
-@pytest.mark.slow
 def test_a_set_of_rivers_comes_in_its_order_and_types(monkeypatch, tmp_path):
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))  # which has River
     data = load("river:ChickWeights")
@@ -186,30 +175,9 @@ def test_a_mirror_that_is_not_whole_is_named(small, tmp_path, monkeypatch):
     (small / "77.parquet").unlink()
     with pytest.raises(DataError, match=r"in the catalogue, but the file is missing"):
         load("mirror:77", mirrors=(small,))
-    for catalogue, named in (
-        ("id,name\n77,x\n", "77: task"),
-        (HEADER + "../77,n,regression,3,2,y,00,CC0\n", r"\.\./77: id"),
-        (HEADER + "77,n,regression,many,2,y,00,CC0\n", "rows='many' must be a whole number"),
-    ):
-        (tmp_path / "catalogue.csv").write_text(catalogue)
-        with pytest.raises(DataError, match=rf"catalogue\.csv: .*{named}"):
-            load("mirror:77", mirrors=(tmp_path,))
-
-
-@pytest.mark.mirror
-def test_every_real_set_is_as_the_catalogue_says(mirror):
-    catalogue = pd.read_csv(mirror / "catalogue.csv", dtype=str).set_index("id")
-    for name, row in catalogue.iterrows():
-        if int(row["rows"]) > 100_000:
-            continue
-        if name == "base_autoHorse":
-            with pytest.raises(DataError, match=r"is missing \(NaN\) in 2 of 205 rows"):
-                load(f"mirror:{name}", mirrors=(mirror,))
-            continue
-        data = load(f"mirror:{name}", mirrors=(mirror,))
-        assert (len(data.target), data.target.name) == (int(row["rows"]), row["target"]), name
-        assert data.features.shape[1] == int(row["features"]), name
-        assert data.task == row["task"].split()[0], name
+    (tmp_path / "catalogue.csv").write_text(HEADER + "../77,n,regression,3,2,y,00,CC0\n")
+    with pytest.raises(DataError, match=r"catalogue\.csv: \.\./77: id"):
+        load("mirror:77", mirrors=(tmp_path,))
 
 
 FIELDS = ("id", "name", "source", "sha256", "columns", "target", "task", "licence", "digest")
@@ -278,9 +246,6 @@ def test_a_dataset_that_fails_stops_no_other_and_the_next_call_continues(public,
     assert again["gone"].startswith("2 rows, 1 features, from http")
     assert (place / "tiny.parquet").read_bytes() == whole
     assert {path.suffix for path in place.iterdir()} == {".csv", ".parquet"}
-    (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="file is a file: name a folder"):
-        list(build_mirror(tmp_path / "file"))
 
 
 def test_columns_are_named_and_taken_from_dates_and_another_copy_is_reported(public, tmp_path):
@@ -302,18 +267,6 @@ def test_columns_are_named_and_taken_from_dates_and_another_copy_is_reported(pub
     assert (data.task, data.target.tolist()) == ("regression", [3.0, 5.0])
     assert said["same"].endswith("the content that was measured")
     assert said["other"].endswith("not the copy that was measured")
-
-
-def test_the_command_prints_a_line_a_dataset_and_takes_suites(public, tmp_path, capsys):
-    public("tiny", "tiny.csv", TINY)
-    suite = tmp_path / "suite.yaml"
-    suite.write_text("title: T\ndata: [mirror:tiny, mirror:none]\nalgorithms: [vanilla]\n")
-
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["data", "mirror", str(tmp_path / "mirror"), str(suite)])
-    lines = capsys.readouterr().out.splitlines()
-    assert ended.value.code == cli.FAILED
-    assert [line.split()[:2] for line in lines[:-1]] == [["FAILED", "none"], ["ok", "tiny"]]
 
 
 ARFF = """@relation tiny
