@@ -53,11 +53,11 @@ class Gate:
         baseline = core.read_baseline(self._accepted())
         jobs = [job for suite, _ in self._opened for job in suite.jobs()]
         missing = (
-            baseline.not_accepted(jobs) if baseline else [f"no accepted scores at {self._path}"]
+            baseline.not_accepted(jobs) if baseline else f"no accepted scores at {self._path}"
         )
         if missing:
             fix = f"run leaseboard gate {self._given} --update-baseline first"
-            problem = f"{missing[0]}: {fix}"
+            problem = f"{missing}: {fix}"
             if baseline is not None or not any(suite.requirements for suite, _ in self._opened):
                 return Verdict(self.name, problems=(problem,))
             say(problem, err=True)

@@ -82,30 +82,17 @@ class Baseline(Strict):
         ]
         return json.dumps(payload, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
-    def not_accepted(self, jobs: Iterable[Job]) -> list[str]:
-        """Return what is to be compared of `jobs` and was not accepted with their seeds."""
+    def not_accepted(self, jobs: Iterable[Job]) -> str:
+        """Return the first of `jobs` that was accepted, but not with its seed; empty for none."""
         accepted = {(one.name, one.data): one.scores for one in self.scenarios}
-        lost: dict[tuple[str, str], int] = {}
         for job in jobs:
             scores = accepted.get((job.name, job.data))
             if scores is not None and str(job.seed) not in scores:
-                lost.setdefault((job.name, job.data), job.seed)
-        return [
-            f"{name} on {data} was accepted with {len(accepted[name, data])} repetitions, not with"
-            f" seed {seed}, which the suite asks for"
-            for (name, data), seed in lost.items()
-        ]
-
-    @classmethod
-    def from_json(cls, text: str | bytes, where: str = "baseline") -> Baseline:
-        """Return the baseline that `to_json` wrote; UsageError if it is not one."""
-        try:
-            return cls.model_validate_json(text)
-        except ValidationError as error:
-            raise UsageError(
-                f"{where} is not an accepted baseline ({first_fault(error)}): move it away and"
-                " write it with `leaseboard gate --update-baseline`"
-            ) from error
+                return (
+                    f"{job.name} on {job.data} was accepted with {len(scores)} repetitions, not"
+                    f" with seed {job.seed}, which the suite asks for"
+                )
+        return ""
 
 
 def accept(
@@ -151,38 +138,41 @@ def accept(
     scenarios = []
     for (label, data), rows in done.groupby(["name", "data"], sort=True):
         first = rows.iloc[0]
-        scores = {str(row.seed): float(row.score) for row in rows.itertuples()}
         scenarios.append(
             Scenario(
+                **first[["metric", "direction", "digest", "version", "algorithm"]],
                 name=label,
                 data=data,
-                metric=first["metric"],
-                direction=first["direction"],
-                digest=first["digest"],
-                version=first["version"],
-                scores=scores,
-                algorithm=first["algorithm"],
+                scores={str(row.seed): float(row.score) for row in rows.itertuples()},
                 settings=plain_value(first["settings"]),
                 environment=plain_value(first["environment_options"]),
                 tolerance=tolerances.get((label, data)),
                 cpu_seconds=float(rows["cpu_seconds"].median().round(3)),
             )
         )
-    requirements = tuple(one.requirement for one in quantities)
     return Baseline(
         suite=suite,
         date=date,
         versions=dict(versions),
         scenarios=tuple(scenarios),
-        requirements=requirements,
+        requirements=tuple(one.requirement for one in quantities),
     )
 
 
 def read_baseline(path: Path) -> Baseline | None:
-    """Return the accepted baseline at `path`, None if the file is missing."""
+    """Return the accepted baseline at `path`, None if the file is missing.
+
+    Raises UsageError if the file is not one.
+    """
     if not path.is_file():
         return None
-    return Baseline.from_json(path.read_bytes(), str(path))
+    try:
+        return Baseline.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise UsageError(
+            f"{path} is not an accepted baseline ({first_fault(error)}): move it away and"
+            " write it with `leaseboard gate --update-baseline`"
+        ) from error
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:

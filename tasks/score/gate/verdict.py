@@ -74,12 +74,13 @@ class Check:
     another one) or ``failed``.
     """
 
-    title: str
     name: str
     """Of the algorithm on leaderboards."""
     data: str
     verdict: str
     explanation: str
+    requirement: str = ""
+    """Its name; empty for a scenario."""
     bound: str = ""
     """Of a requirement, in words."""
     accepted: float = np.nan
@@ -92,6 +93,13 @@ class Check:
     """Repetitions."""
     wanted: int = 0
     """In doubt: with so many repetitions it is to be judged again; 0 if it need not be."""
+
+    @property
+    def title(self) -> str:
+        """Name of what was judged."""
+        if self.requirement:
+            return f"requirement: {self.requirement}"
+        return f"{self.name} on {self.data}"
 
     @property
     def fails(self) -> bool:
@@ -112,7 +120,9 @@ def check_scores(
             done = rows[[str(seed) in one.scores for seed in rows["seed"]]]
             old = np.array([one.scores[str(seed)] for seed in done["seed"]])
             compared[place] = paired(old, done["score"].to_numpy(float), one.direction)
-        checks.append(_of_scenario(one.name, one.data, verdict, explanation))
+        checks.append(
+            Check(name=one.name, data=one.data, verdict=verdict, explanation=explanation)
+        )
     changed = sum(not pairs.same for pairs in compared.values())
     for place, pairs in compared.items():
         own = scenarios[place].tolerance
@@ -127,15 +137,11 @@ def check_scores(
     for (name, data), rows in groups.items():
         scores, broken = rows[rows["status"] == "ok"]["score"], _failure(rows)
         text = f"new scenario, {broken}" if broken else "not in the baseline: accept it"
-        new = _of_scenario(name, data, "failed" if broken else "new", text)
-        checks.append(replace(new, measured=scores.mean(), n=len(scores)))
+        checks.append(
+            Check(name=name, data=data, verdict="failed" if broken else "new", explanation=text,
+                  measured=scores.mean(), n=len(scores))
+        )  # fmt: skip
     return tuple(checks)
-
-
-def _of_scenario(name: str, data: str, verdict: str, explanation: str) -> Check:
-    return Check(
-        title=f"{name} on {data}", name=name, data=data, verdict=verdict, explanation=explanation
-    )
 
 
 def _incomparable(scenario: Scenario, rows: pd.DataFrame) -> tuple[str, str] | None:
@@ -242,7 +248,7 @@ def _judge(quantity: Quantity, accepted: Requirement | None) -> Check:
 
 def _of_requirement(requirement: Requirement, verdict: str, explanation: str) -> Check:
     return Check(
-        title=f"requirement: {requirement.name}",
+        requirement=requirement.name,
         name=requirement.algorithm,
         data=requirement.data,
         verdict=verdict,
