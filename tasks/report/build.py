@@ -22,7 +22,7 @@ from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material, Reader, read_logs
 from leaseboard.tasks.report.page import Section, page_of
-from leaseboard.tasks.report.sections import board, curves, jobs, papers
+from leaseboard.tasks.report.sections import board, curves, papers
 from leaseboard.tasks.score.diagnostics import signals
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.summary import Compared, compared
@@ -37,15 +37,13 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     papers.selections,
     papers.policies,
     papers.published,
-    jobs.leases,
-    jobs.jobs,
+    board.jobs,
 )
 """In the order of the page; one that has nothing to say of a run gives None."""
 READERS: tuple[Reader, ...] = (
     curves.job_curve,
     papers.selection_log,
     papers.job_progress,
-    jobs.job_leases,
     signals,
 )
 """All that any section asks of the event logs, each of which is read once."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.environments.pulls import OVERRUN
@@ -80,9 +79,9 @@ def unbeaten_baseline(run: DiagnosedRun) -> Iterator[Diagnostic]:
 
     And, as a note, those on which chance may explain that it is better, or that it is not: the
     best algorithm against the best baseline, see `error_of_lead`. Without a baseline's job the
-    skill of the algorithm decides, or the share of the commonest class.
+    skill of the algorithm decides.
     """
-    for data, every, known in run.datasets():
+    for data, every, _ in run.datasets():
         rows = every[finished(every) & ~every["oracle_baseline"].astype(bool)]
         naive = rows["baseline"].astype(bool)
         if naive.all():
@@ -105,10 +104,6 @@ def unbeaten_baseline(run: DiagnosedRun) -> Iterator[Diagnostic]:
             metric, sign = "progressive_" + ("mse" if "rmse" in row.metrics else "error"), -1.0
             baseline, score, other = "", loss, loss / (1 - skill)
             facts["skill"] = skill
-        elif metric.endswith("accuracy") and "majority" in known:
-            baseline, other = "commonest class", known["majority"]
-            tested = zip(mine["metrics"], mine["score"], strict=True)
-            score = float(np.mean([metrics.get("test", own) for metrics, own in tested]))
         else:
             continue
         lead, error = (

@@ -10,27 +10,24 @@ from leaseboard.tasks.score.table import Floats, significant
 
 Where = tuple[str, int]
 """A dataset and a repetition."""
-SHARES = (0.25, 0.5, 1.0)
-"""Of the budget, after which the regret is shown next to its mean over time."""
 
 
-def regret_of(curve: Floats, top: float, n_trials: int) -> Floats:
-    """Return the mean regret over `n_trials` trials, and that after `SHARES` of them.
+def regret_of(curve: Floats, top: float, n_trials: int) -> float:
+    """Return the mean regret over `n_trials` trials.
 
     `curve`: the best reward after each trial; a policy that stopped keeps its last one.
 
     Examples
     --------
-    >>> regret_of(np.array([0.5, 0.75]), 1.0, 4).tolist()
-    [0.3125, 0.5, 0.25, 0.25]
+    >>> regret_of(np.array([0.5, 0.75]), 1.0, 4)
+    0.3125
     """
     left = top - np.concatenate([curve, np.full(n_trials - len(curve), curve[-1])])
-    at = [max(round(share * n_trials), 1) - 1 for share in SHARES]
-    return np.array([left.mean(), *left[at]])
+    return float(left.mean())
 
 
 def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
-    """Return every algorithm's regret in hundredths and rank, the least mean regret first.
+    """Return every algorithm's mean regret in hundredths and rank, the least regret first.
 
     - `runs`: the best reward after each trial, by dataset and repetition, then by label. Only
       those that all labels finished count.
@@ -38,41 +35,28 @@ def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By label: the number of runs; regret over time and rank among all within a repetition,
-        as `Interval`; how many times it is the regret of the
-        first label; then the regret after `SHARES`. Empty if there is nothing to compare.
+        By label: the number of runs; regret over time and rank among all within a repetition, as
+        `Interval`; how many times it is the regret of the first label. Empty if there is nothing
+        to compare.
     """
     labels = list(dict.fromkeys(label for by_label in runs.values() for label in by_label))
     whole = {where: runs[where] for where in runs if runs[where].keys() == set(labels)}
     if len(labels) < 2 or not whole:
         return pd.DataFrame()
-    found = []
-    for (data, repetition), by_label in whole.items():
-        top = max(curve.max() for curve in by_label.values())
-        n_trials = max(map(len, by_label.values()))
-        found += [
-            (data, repetition, label, *regret_of(curve, top, n_trials))
-            for label, curve in by_label.items()
-        ]
-    names = ["data", "repetition", "label", "regret", *SHARES]
-    frame = pd.DataFrame(found, columns=names)
-    frame["rank"] = significant(frame["regret"].to_numpy())
-    frame["rank"] = frame.groupby(["data", "repetition"])["rank"].rank()
+    found = {}
+    for where, by_label in whole.items():
+        top, n_trials = max(c.max() for c in by_label.values()), max(map(len, by_label.values()))
+        found[where] = {label: regret_of(by_label[label], top, n_trials) for label in labels}
+    frame = pd.DataFrame(found).T  # a row a dataset and repetition, a column a label
+    ranks = frame.apply(lambda column: significant(column.to_numpy())).rank(axis=1)
     # What intervals are over: dataset means, or the repetitions of a single dataset.
-    over = "data" if frame["data"].nunique() > 1 else "repetition"
-    cells = frame.groupby(["label", over]).mean(numeric_only=True)
-    means = cells.groupby("label").mean()[["regret", *SHARES]]
-    means = means.loc[labels].sort_values("regret", kind="stable")
-    regret, rank = cells["regret"].unstack(), cells["rank"].unstack()
-    least = means["regret"].iloc[0]
-    rows = {
-        label: {
-            "Runs": len(whole),
-            "Mean regret": mean_interval(regret.loc[label].to_numpy()).times(100),
-            "Times the first": mean["regret"] / least if least else 1.0,
-            "Mean rank": mean_interval(rank.loc[label].to_numpy()),
-            **{f"Regret after {100 * share:g} %": 100 * mean[share] for share in SHARES},
-        }
-        for label, mean in means.iterrows()
+    level = 0 if frame.index.get_level_values(0).nunique() > 1 else 1
+    regret, rank = (each.groupby(level=level).mean() for each in (100 * frame, ranks))
+    means = regret.mean().sort_values(kind="stable")
+    shown = {
+        "Runs": dict.fromkeys(labels, len(whole)),
+        "Mean regret": {label: mean_interval(regret[label].to_numpy()) for label in labels},
+        "Times the first": (means / (means.iloc[0] or np.nan)).fillna(1.0),
+        "Mean rank": {label: mean_interval(rank[label].to_numpy()) for label in labels},
     }
-    return pd.DataFrame(list(rows.values()), index=list(rows))
+    return pd.DataFrame(shown, means.index)

@@ -1,4 +1,4 @@
-"""The leaderboard with its charts, the diagnostics, and the scores by dataset."""
+"""The leaderboard with its charts, the diagnostics, the scores by dataset, and all jobs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM
 from leaseboard.tasks.report.charts import (
@@ -21,13 +22,14 @@ from leaseboard.tasks.report.charts import (
     wording,
 )
 from leaseboard.tasks.report.material import Material
-from leaseboard.tasks.report.page import Cell, Section, Table, data_cell
+from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, number
 from leaseboard.tasks.score.board import notes, texts
 from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.leaderboard import TEST, Board
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.score.summary import distinct
 from leaseboard.tasks.score.table import UNFINISHED, ScoreTable, score_table
+from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
 
 LOWEST = -1.0
 """A score on the common scale below is not drawn at first: it would flatten all others."""
@@ -135,3 +137,32 @@ def _by_data(made: Material, table: ScoreTable) -> pd.DataFrame:
         for p, data in enumerate(table.problems)
     ]
     return pd.DataFrame(rows, columns=["Data", *made.labels], dtype=object)
+
+
+def jobs(made: Material) -> Section:
+    """Return every job, with its score, its cost, and why it did not finish."""
+    words = wording("jobs")
+    if made.mlflow:
+        ui, experiment = made.mlflow["ui"], made.mlflow["jobs"]
+        runs = {"the leaderboards over time": NIGHTS, "the jobs": JOBS}
+        links = [Markup("<a href='{}/{}'>{}</a>").format(ui, runs_link(experiment, of), what)
+                 for what, of in runs.items()]  # fmt: skip
+        words["text"].append(Markup("In MLflow: {}.").format(Markup(", ").join(links)))
+    frame = made.frame.sort_values("status", key=lambda status: status == "ok", kind="stable")
+    ok = frame["status"] == "ok"
+    consumed = [f"{short(row.units, 7)} {row.unit}" for row in frame.itertuples()]
+    shown = pd.DataFrame(
+        {
+            "Algorithm": frame["name"],
+            "Data": [data_cell(data, made.names) for data in frame["data"]],
+            "Seed": frame["seed"].astype(str),
+            "Status": [Cell(each, "" if each == "ok" else "bad") for each in frame["status"]],
+            "Score": [number(score, 6) for score in frame["score"].where(ok)],
+            "CPU s": [number(value, 3) for value in frame["cpu_seconds"].where(ok)],
+            "Consumed": pd.Series(consumed, frame.index).where(ok, "–"),
+            "Reason": [made.damaged.get(row.key, row.reason) for row in frame.itertuples()],
+            "Key": frame["key"],
+        }
+    )
+    table = Table("jobs-table", frame=shown, **wording("jobs-table", n=f"{len(shown):,}"))
+    return Section("jobs", **words, tables=[table])

@@ -22,8 +22,8 @@ def read(page):
 
 def test_the_page_is_whole_has_unique_ids_and_loads_nothing(read):
     assert len(read.ids) == len(set(read.ids))
-    assert {"summary", "leaderboard", "curves", "data", "published", "configurations",
-            "jobs"} <= set(read.ids)  # fmt: skip
+    expected = {"summary", "leaderboard", "curves", "data", "published", "jobs"}
+    assert expected <= set(read.ids)
     assert all(value.startswith(("#", "data:,")) for value in read.loads)
     assert {value[1:] for value in read.loads if value.startswith("#")} <= set(read.ids)
 
@@ -36,7 +36,6 @@ def test_the_page_holds_the_numbers(read):
     assert any("23 of 36 jobs finished (1 failed, 12 skipped)." in each for each in words)
     assert words.count("data not available: no <network>") == 12
     assert "stopped after 60 s" in words
-    assert "Leases: exhaustive on fried" in words
 
 
 def test_names_are_text_not_markup(page, read):

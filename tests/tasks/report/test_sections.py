@@ -1,6 +1,5 @@
 """Sections of the report, each made of its part of the event logs and results."""
 
-import json
 import math
 import re
 from types import SimpleNamespace
@@ -11,18 +10,17 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.configurations import configurations
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.report.build import READERS, SECTIONS
 from leaseboard.tasks.report.material import Material, read_logs
 from leaseboard.tasks.report.sections import curves as anytime
-from leaseboard.tasks.report.sections import jobs, papers
+from leaseboard.tasks.report.sections import papers
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.summary import compared
 from tests.selections import SimulatedLearners
-from tests.tasks.report.conftest import ALGORITHMS, events_of
+from tests.tasks.report.conftest import events_of
 
 
 def row(algorithm, environment="samples", status="ok"):
@@ -62,21 +60,6 @@ def test_the_curve_of_pulls_is_the_best_reward():
     assert curve.iloc[-1] == events[-1].score
     assert anytime.job_curve(SimpleNamespace(status="crash"), events) is None
     assert anytime.job_curve(SimpleNamespace(status="ok"), events[:1]) is None
-
-
-def test_a_lease_is_a_bar_in_the_row_of_its_slot():
-    events = events_of("stream")
-    records = configurations(events)
-    drawn = jobs.job_leases(row("chacha", "stream"), events)
-    bars, stars = drawn.data
-    assert set(bars["y"]) == set(range(5))
-    assert len(bars["x"]) == sum(len(record.leases) for record in records)
-    assert len(stars["x"]) == 1
-    for kind in ALGORITHMS:
-        log = events_of(kind)
-        for stop in (1, 2, len(log) // 2, len(log)):  # of unfinished logs, too
-            figure = jobs.job_leases(row(kind, kind), log[:stop])
-            json.dumps(figure and figure.data, allow_nan=False)
 
 
 def pulls(label, **shares):

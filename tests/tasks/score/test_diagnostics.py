@@ -91,17 +91,12 @@ def test_lb001_equal_algorithms_rarely_give_an_alarm():
     assert alarms <= 9  # .05: more has a probability below .002
 
 
-def test_lb001_without_a_baselines_job_by_skill_or_the_commonest_class():
+def test_lb001_without_a_baselines_job_by_skill():
     by_skill = diagnosed([result("good", 1.0, metrics={"skill": -0.5, "rmse": 1.0})])
     close = diagnosed([result("good", 1.0, metrics={"skill": -0.01, "error": 0.3})])
-    facts = {"metric": "test_accuracy", "direction": "max", "data_facts": {"majority": 0.9}}
 
     assert codes(by_skill) == ["LB001"]
     assert (codes(close), codes(close, NOTE)) == ([], ["LB001"])
-    assert codes(diagnosed([result("good", 0.8, **facts)])) == ["LB001"]
-    assert codes(diagnosed([result("good", 0.895, **facts)]), NOTE) == ["LB001"]
-    assert codes(diagnosed([result("good", 0.905, **facts)]), NOTE) == ["LB001"]
-    assert diagnosed([result("good", 0.95, **facts)]) == []
 
 
 def test_the_error_of_a_lead_covers_that_of_paired_losses():
