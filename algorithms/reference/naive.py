@@ -29,7 +29,7 @@ from leaseboard.algorithms.reference.predictor import (
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
 from leaseboard.algorithms.reference.season_steps import LONGEST, learn_seasonal, period_after
-from leaseboard.algorithms.tables.column_features import Column, ColumnFeatures
+from leaseboard.algorithms.tables.features import Column, FeatureMap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,7 +236,7 @@ class Baselines(Saved):
 
     def __init__(self, task: str) -> None:
         self.task, self.classes = task, list[str]()
-        self.features = ColumnFeatures()
+        self.features = FeatureMap()
         self.each = self._new(0)
 
     def _new(self, n_features: int) -> list[Predictor]:
@@ -259,7 +259,7 @@ class Baselines(Saved):
         Parameters
         ----------
         columns : dict
-            See `ColumnFeatures.encode`.
+            See `FeatureMap.encode`.
         labels : ndarray, shape (n_rows,)
             Numbers, or names of classes.
         declared : sequence of str
@@ -301,7 +301,7 @@ class Baselines(Saved):
         """Return baselines that go on from `state`."""
         made = cls(state["task"])
         made.classes = state["classes"]
-        made.features = ColumnFeatures.restored(state["features"])
+        made.features = FeatureMap.restored(state["features"])
         made.each = made._new(made.features.n_features)
         made.fill(state)
         return made

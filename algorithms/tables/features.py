@@ -17,8 +17,7 @@ from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.hashing import hash_name
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.tables.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
-from leaseboard.algorithms.tables.row_reader import RowReader
+from leaseboard.algorithms.tables.row_reader import FEW, MISSING, RowReader, indicator, new_gaps
 from leaseboard.algorithms.tables.values import (
     LONGEST_LABEL,
     Days,
@@ -74,6 +73,9 @@ def letter(place: int) -> str:
 Example = Mapping[Hashable, Any]
 """``{feature: value}``, or ``{namespace: {feature: value}}``, or both mixed."""
 
+Column = NDArray[np.float64] | NDArray[np.datetime64] | NDArray[np.object_]
+"""Numbers, of which NaN is missing, dates in microseconds, or texts, of which None is missing."""
+
 MOST_VALUES = 32
 """A name has a column for so many texts, those that were seen first."""
 
@@ -105,9 +107,9 @@ class FeatureMap:
 
     None and NaN are a missing value: in its place is what the examples before let expect, and if
     few others have one, a feature ``name is missing`` marks it from the first gap on
-    (`leaseboard.algorithms.tables.gaps`), unless the examples have one of that name themselves;
-    for a text there is nothing. A feature that an example does not name counts 0, which VW leaves
-    out.
+    (`leaseboard.algorithms.tables.row_reader`), unless the examples have one of that name
+    themselves; for a text there is nothing. A feature that an example does not name counts 0,
+    which VW leaves out.
 
     Features without a namespace are grouped: those of the first example, in the order of their
     names, into up to `most_namespaces` groups of equal size, as ChaCha's authors group columns;
@@ -122,7 +124,7 @@ class FeatureMap:
 
     Attributes
     ----------
-    example, block : ndarray of float32, shapes (n_features,) and (1, n_features)
+    example : ndarray of float32, shape (n_features,)
         The row that `read_quickly` or `row` made last; the next call overwrites it.
     names : list of str or None
         The columns', where each is of a number that came without a namespace.
@@ -348,7 +350,6 @@ class FeatureMap:
         self.names = [*numbers] if len(numbers) == self.n_features else None
         self.reader = RowReader(numbers, self._gaps, self._column_of_text)
         self.example: NDArray[np.float32] = self.reader.example
-        self.block = self.example[None]
 
     def state(self) -> dict[str, Any]:
         """Return all that `restored` needs, as plain values."""
@@ -387,12 +388,46 @@ class FeatureMap:
         for key, value in values.items():
             if key in columns:
                 row[columns[key].place] = value - self._begin(key, value, learns)
-        self.fill(self.block, learns=learns)
+        (self.reader.learn_gaps if learns else self.reader.fill_gaps)()
         return row
 
-    def fill(self, rows: NDArray[np.float32], *, learns: bool) -> None:
-        """Put a number in the place of each NaN of the known features."""
-        fill_gaps(rows, self._gaps, learns)
+    def encode(
+        self, columns: Mapping[str, Column], *, learns: bool
+    ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+        """Encode the rows of columns of equal lengths, one after the other.
+
+        Parameters
+        ----------
+        columns : dict
+        learns : bool
+            Give new features a place, and let each row be part of what fills later gaps;
+            otherwise each of the rows is taken for the next one.
+
+        Returns
+        -------
+        rows : ndarray of float32, shape (n_rows, n_features)
+        begins : ndarray of int, shape (n_features,)
+            The row with which each feature begins; it is 0 before.
+        """
+        # A date of NumPy has no type of Python that holds all of them.
+        values = [list(c) if c.dtype.kind == "M" else c.tolist() for c in columns.values()]
+        begins, rows = [0] * self.n_features, list[NDArray[np.float32]]()
+        for at, row in enumerate(zip(*values, strict=True)):
+            example: Example = dict(zip(columns, row, strict=True))
+            if not self.read_quickly(example):
+                found = self.values(example)
+                unknown = self.unknown(found) if learns else {}
+                if unknown:
+                    self.add(unknown)
+                    begins += [at] * len(unknown)
+                self.row(found, learns=learns)
+            elif learns:
+                self.reader.learn_gaps()
+            rows.append(self.example.copy())
+        encoded = np.zeros((len(rows), self.n_features), dtype=np.float32)
+        for place, known in zip(encoded, rows, strict=True):
+            place[: len(known)] = known
+        return encoded, np.array(begins, dtype=np.intp)
 
     def _begin(self, key: Key, value: float, learns: bool) -> float:
         """Return from where a value is counted: days from the first ones, others from 0."""

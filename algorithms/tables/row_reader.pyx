@@ -3,6 +3,21 @@
 An example mostly has the keys of the one before, the same objects in the same order: then no key
 is looked up. Whatever is odd is left to `leaseboard.algorithms.tables.features.FeatureMap.values`,
 which makes the same row of all that is read here.
+
+A missing number is imputed by the rows before, never by later ones.
+
+The value before the gap is drawn towards the mean of the column's values so far:
+
+    imputed value = mean + r · (value before - mean)
+
+where r, within 0 and 1, is the correlation of a value with the one before it. Where neighbours
+have nothing in common that is the running mean (r = 0); in a column that moves slowly it is the
+last value (r = 1), and in a gap of many rows, each of which takes the imputed value before for
+the value before, it goes from the last value to the mean.
+
+In addition an *indicator*, a feature that is 1 in the gaps of a column, shows models that a value
+is missing. It helps where that says something, and costs where many columns have gaps by chance:
+so there is at most one for every `FEW` columns.
 """
 
 import numpy as np
@@ -15,14 +30,59 @@ from libc.float cimport FLT_MAX
 from libc.math cimport fabs
 from libc.string cimport memset
 
-from leaseboard.algorithms.tables.gaps cimport fill_row
-
 from leaseboard.algorithms.tables.values import PLAIN
+
+FEW = 4
+"""One column in so many may have an indicator of its gaps."""
+
+MISSING = "missing"
+"""Part of a column that marks its gaps."""
 
 cdef frozenset plain = PLAIN
 
+cdef enum:
+    # Of each column: how many values, their mean, the value of the row before (imputed in a gap),
+    # whether that was not imputed, and the sums of which r is the ratio.
+    COUNT, MEAN, BEFORE, FOLLOWS, SQUARES, PRODUCTS, N_FIELDS
+
+
+cdef inline void fill_row(float *row, double *state, Py_ssize_t n, bint learns) noexcept nogil:
+    """Put a number in the place of each NaN of a row; see the module."""
+    cdef bint missing
+    for j in range(n):
+        value, mean = <double>row[j], state[MEAN * n + j]
+        missing = value != value
+        # Fill a gap.
+        if missing:
+            squares, r = state[SQUARES * n + j], 0.0
+            if squares > 0.0:
+                r = min(max(state[PRODUCTS * n + j] / squares, 0.0), 1.0)
+            value = mean + r * (state[BEFORE * n + j] - mean)
+            row[j] = <float>value
+        if not learns:
+            continue
+        # Learn a value: its correlation with the one before, and the mean.
+        if not missing:
+            if state[FOLLOWS * n + j] > 0.0:
+                state[SQUARES * n + j] += (value - mean) * (value - mean)
+                state[PRODUCTS * n + j] += (value - mean) * (state[BEFORE * n + j] - mean)
+            state[COUNT * n + j] += 1.0
+            state[MEAN * n + j] += (value - mean) / state[COUNT * n + j]
+        state[BEFORE * n + j] = value
+        state[FOLLOWS * n + j] = 0.0 if missing else 1.0
+
 cdef extern from *:
     double WHOLE "9007199254740992.0"  # larger integers are not exact in a double
+
+
+def new_gaps(Py_ssize_t n_columns):
+    """Return the state of columns of which nothing was seen, to fill their gaps by."""
+    return np.zeros((N_FIELDS, n_columns))
+
+
+def indicator(name):
+    """Return the name of the feature that is 1 where column `name` has a gap."""
+    return f"{name} is {MISSING}"
 
 
 cdef class RowReader:
@@ -33,7 +93,7 @@ cdef class RowReader:
     numbers : dict of str to int
         The column of each feature that is the number of its name.
     gaps : ndarray of float64, shape (6, n_features)
-        See `leaseboard.algorithms.tables.gaps`.
+        See `new_gaps`.
     column_of_text : callable
         Returns the column of a name and a text, and whether it is of this text alone; None if the
         text needs a closer look.
@@ -58,8 +118,24 @@ cdef class RowReader:
         self._came = np.zeros(n, dtype=np.ulonglong)
 
     cpdef void learn_gaps(self) noexcept:
-        """Let `example` be part of what the next row's gaps are filled by."""
+        """Fill the gaps of `example`, and let it be part of what the next row's are filled by."""
         fill_row(self.row, &self._gaps[0, 0], self.n_features, True)
+
+    def fill_gaps(self):
+        """Fill the gaps of `example`, which is taken for the next row.
+
+        Examples
+        --------
+        >>> reader = RowReader({}, new_gaps(1), None)
+        >>> for value in (1.0, 3.0):
+        ...     reader.example[:] = value
+        ...     reader.learn_gaps()
+        >>> reader.example[:] = np.nan
+        >>> reader.fill_gaps()
+        >>> reader.example.tolist()
+        [2.0]
+        """
+        fill_row(self.row, &self._gaps[0, 0], self.n_features, False)
 
     cpdef bint read(self, object example) except -1:
         """Fill `example`, of which what is not named counts 0; False if `values` has to read it."""

@@ -23,7 +23,7 @@ from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import coded, naming, reals
 
 if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
-    from leaseboard.algorithms.tables.column_features import Column
+    from leaseboard.algorithms.tables.features import Column
 
 Order = slice | NDArray[np.int64]
 
@@ -62,8 +62,8 @@ class StreamOptions(BaseModel):
     """Permute the rows by the environment's seed, before `max_rows` is applied."""
     missing: Literal["fill", "zero"] = "fill"
     """Treatment of a missing number. ``fill``: what the rows before let expect, and 1 in an
-    indicator feature if few columns have gaps (`leaseboard.algorithms.tables.gaps`). ``zero``: 0,
-    which a linear model ignores."""
+    indicator feature if few columns have gaps (`leaseboard.algorithms.tables.row_reader`).
+    ``zero``: 0, which a linear model ignores."""
     labels: Annotated[str, AfterValidator(lambda text: str(Arrival.parse(text)))] = IMMEDIATE
     """When labels become known: ``immediate``, each before the next row; ``after=N``, when N other
     rows have been predicted; ``with=COLUMN``, those of all rows with one value of a column before
@@ -86,7 +86,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     Raises DataError: too few or too many classes come, an infinite value, or a target that float32
     cannot distinguish; UsageError: the column with which labels arrive is not there.
     """
-    from leaseboard.algorithms.tables.column_features import ColumnFeatures
+    from leaseboard.algorithms.tables.features import FeatureMap
 
     options = options or StreamOptions()
     order, shift, classes = order_of(dataset, options, seed), None, ()
@@ -98,7 +98,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
             target, shift = log_target(target)
         labels = target[order]
     rows = dataset.features.iloc[order]
-    encoder = ColumnFeatures(None, options.namespaces)
+    encoder = FeatureMap(None, options.namespaces)
     with naming(dataset.reference):
         try:
             features, births = encoder.encode(_as_columns(rows, options), learns=True)
@@ -145,19 +145,18 @@ def _as_columns(frame: pd.DataFrame, options: StreamOptions) -> dict[str, Column
 
 
 def as_column(column: pd.Series) -> Column:
-    """Return a tidy column as `ColumnFeatures` takes it; a flag with gaps is a number.
+    """Return a tidy column as `FeatureMap.encode` takes it; a flag with gaps is a number.
 
     Raises DataError for an infinite value.
     """
-    from leaseboard.algorithms.tables.column_features import Texts
-
     if columns.is_date(column):
         return column.to_numpy().astype("datetime64[us]")
     if is_flag(column):
         column = column.astype(object).map(FLAGS).astype("float64")
     if columns.is_named(column):
         codes, labels = coded(column)
-        return Texts(codes, [text_of(label) for label in labels])
+        texts = np.array([*map(text_of, labels), None], dtype=object)
+        return texts[codes]  # a gap has the code -1
     return reals(column)
 
 

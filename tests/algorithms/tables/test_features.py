@@ -55,6 +55,27 @@ def test_all_that_is_made_of_a_declared_feature_is_in_its_namespace(again):
     assert len(found["time"]) == 7
 
 
+def test_columns_begin_with_the_row_that_has_them_and_are_0_before():
+    columns = {
+        "x": np.array([math.nan, 2.0, 3.0]),
+        "kind": np.array(["a", None, "b"], dtype=object),
+        "when": np.array(["NaT", "2024-02-29", "2024-03-01T06"], dtype="datetime64[us]"),
+    }
+    features = FeatureMap()
+    rows, begins = features.encode(columns, learns=True)
+    names = features.schema().features
+
+    assert dict(zip(names, begins.tolist(), strict=True)) == {
+        "kind=a": 0, "x": 1, "when_days": 1, "when_weekday=thursday": 1, "when_year_cosine": 1,
+        "when_year_sine": 1, "kind=b": 2, "when_hour=6": 2, "when_weekday=friday": 2,
+    }  # fmt: skip
+    assert rows[:, names.index("kind=b")].tolist() == [0, 0, 1]
+    assert rows[:, names.index("when_days")].tolist() == [0, 0, 1.25]
+    before = features.state()["gaps"].tolist()
+    assert features.encode(columns, learns=False)[0][2].tolist() == rows[2].tolist()
+    assert features.state()["gaps"].tolist() == before
+
+
 PLAIN = (1, 2.5, True, -0.0, np.float32(0.1), np.int64(3), "red", "green", "x=y", "", "new", "#3")
 ODD = (
     None,

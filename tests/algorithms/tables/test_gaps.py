@@ -4,16 +4,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.tables.gaps import fill_gaps, new_gaps
+from leaseboard.algorithms.tables.row_reader import RowReader, new_gaps
 
 NAN = np.nan
 
 
-def filled(values, state=None, *, learns=True):
-    rows = np.array(values, dtype=np.float32)
-    rows = rows[:, None] if rows.ndim == 1 else rows
-    fill_gaps(rows, new_gaps(rows.shape[1]) if state is None else state, learns)
-    return rows
+def filled(values):
+    """Return the values of a column, whose gaps are filled one after the other."""
+    reader, found = RowReader({}, new_gaps(1), None), []
+    for value in values:
+        reader.example[:] = value
+        reader.learn_gaps()
+        found.append(reader.example[0])
+    return np.array(found)
 
 
 def test_where_values_move_slowly_it_is_the_last_one_and_in_a_long_gap_the_mean():
@@ -21,7 +24,7 @@ def test_where_values_move_slowly_it_is_the_last_one_and_in_a_long_gap_the_mean(
     values = [0.0]
     for step in random.normal(0, 1, 20_000):
         values.append(0.99 * values[-1] + step)
-    found = filled([*values, *[NAN] * 1000])[-1000:, 0]
+    found = filled([*values, *[NAN] * 1000])[-1000:]
 
     assert abs(found[0] - values[-1]) < 0.05 * abs(values[-1])
     assert abs(found[-1] - np.mean(values)) < 0.05
@@ -40,7 +43,7 @@ def test_later_rows_change_nothing(values, place, other):
 
 @given(st.lists(numbers, min_size=1, max_size=30))
 def test_what_fills_a_gap_lies_within_the_values_before(values):
-    found = filled(values)[:, 0]
+    found = filled(values)
     for place in np.flatnonzero(np.isnan(values)):
         seen = [v for v in values[:place] if not np.isnan(v)] or [0.0]
         slack = 1e-5 * max(map(abs, seen))

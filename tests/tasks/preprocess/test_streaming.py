@@ -11,7 +11,6 @@ import pytest
 
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.tables.column_features import ColumnFeatures
 from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.tasks.fetch.columns import tidy_frame
 from leaseboard.tasks.fetch.dataset import RawTable, finish
@@ -130,9 +129,9 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_column_and_a_dictionary_read_every_kind_of_value_alike(kind):
-    """The vectorised rules, of a file's column, against the scalar ones, of a request."""
+    """A file's column, whose type pandas chose, against the values of requests."""
     column = tidy_frame(pd.DataFrame({"x": pd.Series(KINDS[kind], dtype=object)}))["x"]
-    encoder, features, seen = ColumnFeatures(None, 10), FeatureMap(), []
+    encoder, features, seen = FeatureMap(), FeatureMap(), []
     found, _ = encoder.encode({"x": as_column(column)}, learns=True)
     for value in KINDS[kind]:
         known = features.values({"x": value})
