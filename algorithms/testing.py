@@ -12,7 +12,7 @@ from leaseboard.algorithms.base import Cost, Environment
 from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
-from leaseboard.algorithms.environments.samples import KnownVerdicts, SamplesEnvironment
+from leaseboard.algorithms.environments.samples import KnownVerdicts, Probes, SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.environments.systems import SystemFit, SystemsEnvironment
@@ -167,32 +167,23 @@ def _simulated(tiny: Tiny) -> list[dict[str, Any]]:
     return [{"learner": "simulated", "index": index} for index in range(tiny.choices)]
 
 
-class _Learners(_Source, KnownVerdicts):
+class _Learners(_Source, Probes):
     """Classifiers that are right on known rows; a broken set's first fails on more than a few."""
 
     def __init__(self, tiny: Tiny) -> None:
         super().__init__(tiny)
         right = np.arange(2000) < np.round(2000 * _accuracies(tiny))[:, None]
         right = generator(0, "simulated split").permuted(right.astype(np.int32), axis=1)
-        KnownVerdicts.__init__(self, right, 1500, [1e-3] * tiny.choices)
+        self.train_rows, self.test_rows = 1500, 500
+        self._own = KnownVerdicts(right, 1500, [1e-3] * tiny.choices)
+        self._others = KnownVerdicts(1 - right, 1500, [3e-3] * tiny.choices)
         self.configurations = _simulated(tiny)
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        asked = configuration, rows, test_rows
         if self.tiny.broken and configuration == 0 and rows > 300:
             return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
-        probe = super().measure(*asked)
-        if not self._is_other(*asked):
-            return probe
-        train, half = probe.train_correct, probe.half_correct
-        return replace(
-            probe,
-            train_correct=None if train is None else rows - train,
-            half_correct=None if half is None else rows // 2 - half,
-            test_correct=test_rows - probe.test_correct,
-            half_test_correct=test_rows // 2 - (probe.half_test_correct or 0),
-            fit_cpu=3 * probe.fit_cpu,
-        )
+        source = self._others if self._is_other(configuration, rows, test_rows) else self._own
+        return source.measure(configuration, rows, test_rows)
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
         """Return a probe on the rows of the other folds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from leaseboard.algorithms.base import Algorithm, Score
@@ -89,10 +90,7 @@ class FoldsEnvironment(SelectionEnvironment):
 
         None when the budget does not buy it.
         """
-
-        def measure() -> FoldProbe:
-            return self._probes.measure(configuration, fold)
-
+        measure = partial(self._probes.measure, configuration, fold)
         return (yield from self._paid_for(configuration, 1, measure, f"in fold {fold}"))
 
     def score(self) -> Score:

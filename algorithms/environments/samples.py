@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from numpy.typing import NDArray
@@ -229,10 +230,7 @@ class SamplesEnvironment(SelectionEnvironment):
         """
         train = train and rows != self.train_rows
         test_rows = self.tested_on(rows, tested)
-
-        def measure() -> Probe:
-            return self._probes.measure(configuration, rows, test_rows)
-
+        measure = partial(self._probes.measure, configuration, rows, test_rows)
         return (yield from self._sample(configuration, rows, measure, train, seconds))
 
     def probe_fold(
@@ -255,10 +253,7 @@ class SamplesEnvironment(SelectionEnvironment):
         SkipError
             If the probes know no folds.
         """
-
-        def measure() -> Probe:
-            return self._probes.measure_fold(configuration, rows, fold, folds)
-
+        measure = partial(self._probes.measure_fold, configuration, rows, fold, folds)
         trained = rows - len(range(fold, rows, folds))
         return (yield from self._sample(configuration, trained, measure))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
@@ -25,11 +25,8 @@ MAX_TERMS = 1 << 16
 Terms = tuple[NDArray[np.int32], NDArray[np.int64]]
 """The columns that are multiplied into each term, as `Layout.factors`, and its hash."""
 
-MOST_KEPT = 1_000
-"""Products of an interaction that is kept for other layouts; a larger one is computed again."""
-
-KEPT_TERMS = 1_000_000
-"""Terms of the layouts over one schema that are kept, the last that were asked for: 30 MB."""
+KEPT = 64
+"""Layouts over one schema that are kept, the last that were asked for; each takes 2 MB at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,31 +83,18 @@ class Layouts:
         self._n_products = cache(partial(n_products, sizes=sizes))
         self._generated = cache(partial(generated, full_names=schema.full_names))
         self._own = lru_cache(maxsize=16)(self._own_terms)
-        self._units: dict[Interaction, Terms] = {}
-        self._layouts: dict[Hashable, Layout] = {}
-        self._kept_terms = 0
+        self._unit = lru_cache(maxsize=4 * KEPT)(self._products)
+        self._layout = lru_cache(maxsize=KEPT)(self._new)
 
     def of(self, configuration: VWConfiguration) -> Layout:
         """Return the terms: namespaces in line order, the constant, then interactions."""
-        key = configuration.interactions, configuration.namespaces
-        known = self._layouts.pop(key, None)
-        if known is None:
-            factors, indices = self._terms(configuration)
-            known = Layout(factors, *_compact(indices & self.schema.mask))
-            self._kept_terms += len(factors)
-        self._layouts[key] = known  # the last
-        while self._kept_terms > KEPT_TERMS and len(self._layouts) > 1:
-            first = self._layouts.pop(next(iter(self._layouts)))
-            self._kept_terms -= len(first.factors)
-        return known
+        return self._layout(configuration.interactions, configuration.namespaces)
 
     def fit(self, interactions: Sequence[Interaction]) -> bool:
         """Return whether they induce no more than `MAX_TERMS`."""
         return sum(map(self._n_products, interactions)) <= MAX_TERMS
 
-    def _terms(self, configuration: VWConfiguration) -> Terms:
-        """Return the factors of all terms and their hashes, see `Layout`."""
-        interactions, names = configuration.interactions, configuration.namespaces
+    def _new(self, interactions: tuple[Interaction, ...], names: tuple[str, ...] | None) -> Layout:
         if not self.fit(interactions):
             texts = ", ".join(map(interaction_text, interactions))
             raise UsageError(
@@ -119,7 +103,8 @@ class Layouts:
                 " use smaller namespaces or a lower order"
             )
         units = (unit for _, unit in sorted(map(self._generated, interactions)))
-        return _joined([self._own(names), *map(self._unit, units)])
+        factors, indices = _joined([self._own(names), *map(self._unit, units)])
+        return Layout(factors, *_compact(indices & self.schema.mask))
 
     def _own_terms(self, names: tuple[str, ...] | None) -> Terms:
         """Return the terms of namespaces, all if none are named, and the constant."""
@@ -127,19 +112,14 @@ class Layouts:
         units = [*((name,) for name in self._columns_of if name in chosen), ()]
         return _joined(list(map(self._unit, units)))
 
-    def _unit(self, unit: Interaction) -> Terms:
+    def _products(self, unit: Interaction) -> Terms:
         """Return the factors of each product of the namespaces in `unit`, and their hashes."""
-        known = self._units.get(unit)
-        if known is None:
-            products = list(itertools.product(*(self._columns_of[name] for name in unit)))
-            if len({*unit}) < len(unit):
-                products = [columns for columns in products if _is_combination(unit, columns)]
-            columns = np.array(products, dtype=np.int32).reshape(len(products), len(unit))
-            factors = _padded(columns, max(2, len(unit)))
-            known = factors, _indices(factors, self._hashes)
-            if len(products) <= MOST_KEPT:
-                self._units[unit] = known
-        return known
+        products = list(itertools.product(*(self._columns_of[name] for name in unit)))
+        if len({*unit}) < len(unit):
+            products = [columns for columns in products if _is_combination(unit, columns)]
+        columns = np.array(products, dtype=np.int32).reshape(len(products), len(unit))
+        factors = _padded(columns, max(2, len(unit)))
+        return factors, _indices(factors, self._hashes)
 
 
 def _joined(blocks: list[Terms]) -> Terms:
