@@ -1,48 +1,34 @@
 import pytest
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.configurations import (
     OUTCOMES,
     Observation,
     configurations,
 )
-from leaseboard.algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    ConfigurationScored,
-    Eliminated,
-    Finished,
-    LeaseGranted,
-    Measured,
-    Paused,
-    ProbeFinished,
-    Started,
-    TrialFinished,
-)
 
 
 def admitted(number, parent=None, at=0):
-    return ConfigurationAdmitted(
+    return events.ConfigurationAdmitted(
         at=at, configuration=number, parameters={"x": number}, parent=parent
     )
 
 
 def bounds(at, number, value, units):
-    return BoundsUpdated(
+    return events.BoundsUpdated(
         at=at, configuration=number, value=value, lower=value - 0.1, upper=value + 0.1, units=units
     )
 
 
 def trial(at, number, arm, reward, status="ok", reason=""):
-    return TrialFinished(
+    return events.TrialFinished(
         at=at, configuration=number, arm=arm, reward=reward, test=reward - 0.01,
         cpu_seconds=2.0, wall_seconds=3.0, status=status, reason=reason,
     )  # fmt: skip
 
 
 def probe(at, number, rows, accuracy, status="ok"):
-    return ProbeFinished(
+    return events.ProbeFinished(
         at=at, configuration=number, rows=rows, train_accuracy=1.0, test_accuracy=accuracy,
         test_rows=10, cpu_seconds=0.5, wall_seconds=0.5, status=status, reason="",
     )  # fmt: skip
@@ -53,20 +39,20 @@ def race():
     """Return six configurations, one for each outcome."""
     return [
         *[admitted(number, parent=0 if number else None) for number in range(6)],
-        LeaseGranted(at=0, configuration=0, amount=100, slot=0),
-        LeaseGranted(at=0, configuration=1, amount=10, slot=1),
+        events.LeaseGranted(at=0, configuration=0, amount=100, slot=0),
+        events.LeaseGranted(at=0, configuration=1, amount=10, slot=1),
         bounds(10, 0, 0.5, 10),
         bounds(10, 1, 0.9, 10),
-        ChampionChanged(at=10, configuration=0, previous=None),
-        Paused(at=10, configuration=1, units=10, reason="lease over"),
-        LeaseGranted(at=10, configuration=2, amount=10, slot=1),
-        Eliminated(at=15, configuration=2, reason="worse than the champion"),
-        LeaseGranted(at=15, configuration=3, amount=10, slot=1),
-        ConfigurationFailed(at=16, configuration=3, reason="diverged"),
-        LeaseGranted(at=16, configuration=4, amount=20, slot=1),
-        LeaseGranted(at=36, configuration=4, amount=40, slot=1, fresh=False),
+        events.ChampionChanged(at=10, configuration=0, previous=None),
+        events.Paused(at=10, configuration=1, units=10, reason="lease over"),
+        events.LeaseGranted(at=10, configuration=2, amount=10, slot=1),
+        events.Eliminated(at=15, configuration=2, reason="worse than the champion"),
+        events.LeaseGranted(at=15, configuration=3, amount=10, slot=1),
+        events.ConfigurationFailed(at=16, configuration=3, reason="diverged"),
+        events.LeaseGranted(at=16, configuration=4, amount=20, slot=1),
+        events.LeaseGranted(at=36, configuration=4, amount=40, slot=1, fresh=False),
         bounds(40, 4, 0.4, 24),
-        Measured(at=40, value=0.45),
+        events.Measured(at=40, value=0.45),
     ]
 
 
@@ -87,11 +73,11 @@ def test_every_outcome_has_its_reason(race):
 def test_units_add_up_over_fresh_starts():
     log = [
         admitted(0),
-        LeaseGranted(at=0, configuration=0, amount=10),
-        Paused(at=10, configuration=0, units=10),
-        LeaseGranted(at=20, configuration=0, amount=20),
+        events.LeaseGranted(at=0, configuration=0, amount=10),
+        events.Paused(at=10, configuration=0, units=10),
+        events.LeaseGranted(at=20, configuration=0, amount=20),
         bounds(25, 0, 0.1, 5),
-        Paused(at=27, configuration=0, units=7),
+        events.Paused(at=27, configuration=0, units=7),
     ]
 
     assert configurations(log)[0].units == 17
@@ -109,8 +95,8 @@ class TestTrials:
         trial(3, 4, arm=0, reward=0.65),
         admitted(5, parent=0, at=3),
         trial(4, 5, arm=0, reward=float("nan"), status="crash", reason="no memory"),
-        ChampionChanged(at=4, configuration=2, previous=None),
-        Eliminated(at=4, configuration=1, reason="upper bound 0.65 below 0.7"),
+        events.ChampionChanged(at=4, configuration=2, previous=None),
+        events.Eliminated(at=4, configuration=1, reason="upper bound 0.65 below 0.7"),
     )
 
     def test_an_arm_scores_its_best_trial_and_counts_all(self):
@@ -138,16 +124,16 @@ def test_probes_score_the_last_and_add_up_rows():
 
 def scored_log(loss):
     return [
-        Started(at=0, algorithm="a", environment="stream", unit="examples", budget=30, capacity=1,
-                seed=0, settings={}, loss=loss),
+        events.Started(at=0, algorithm="a", environment="stream", unit="examples", budget=30,
+                       capacity=1, seed=0, settings={}, loss=loss),
         admitted(0),
-        LeaseGranted(at=0, configuration=0, amount=10, slot=0),
+        events.LeaseGranted(at=0, configuration=0, amount=10, slot=0),
         bounds(10, 0, 0.5, 10),
-        Paused(at=10, configuration=0, units=10),
-        LeaseGranted(at=20, configuration=0, amount=20, slot=0),
+        events.Paused(at=10, configuration=0, units=10),
+        events.LeaseGranted(at=20, configuration=0, amount=20, slot=0),
         bounds(30, 0, 0.7, 10),
-        ConfigurationScored(at=30, configuration=0, value=4.0, units=20),
-        Finished(at=30, reason="", score=3.0, metric="progressive_mse", direction="min"),
+        events.ConfigurationScored(at=30, configuration=0, value=4.0, units=20),
+        events.Finished(at=30, reason="", score=3.0, metric="progressive_mse", direction="min"),
     ]  # fmt: skip
 
 

@@ -49,7 +49,6 @@ def test_the_parts_are_those_of_the_project():
     assert not {"prefect", "mlflow", *PARTS["tables"]} & modules(PROJECT["dependencies"])
 
 
-@pytest.mark.slow
 def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     others = {"river", "psycopg2", "smac"}.union(*PARTS.values())
     done = subprocess.run(

@@ -1,10 +1,11 @@
+import pickle
 import textwrap
 
 import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, settings_of
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import SettingError, UsageError, unknown
 
 CUSTOM = textwrap.dedent(
     '''
@@ -36,9 +37,17 @@ def test_every_entry_builds_and_has_a_summary_and_a_source():
     assert wrong == []
 
 
-def test_an_unknown_name_says_the_nearest():
-    with pytest.raises(UsageError, match="unknown algorithm 'vanila': did you mean 'vanilla'"):
+def test_an_unknown_name_says_the_nearest_and_no_absurd_one():
+    with pytest.raises(UsageError, match="'vanila': did you mean 'vanilla'"):
         registry.build("vanila")
+    for odd in ("nonsense", "promote", "-v", ""):
+        assert "did you mean" not in str(unknown("name", odd, registry.names()))
+
+
+def test_the_error_of_a_setting_is_pickled():
+    again = pickle.loads(pickle.dumps(SettingError(UsageError("b=0: too few"), "b")))
+
+    assert (str(again), again.setting) == ("b=0: too few", "b")
 
 
 def test_an_algorithm_of_the_users_own(tmp_path):

@@ -14,16 +14,15 @@ from leaseboard.algorithms.apple.estimator import PolynomialExpansionClassifier
 from leaseboard.algorithms.errors import UsageError
 
 
-@pytest.mark.parametrize(("load", "least"), [(load_wine, 0.93), (load_digits, 0.95)])
-def test_one_class_is_separated_from_all_others(load, least):
-    X, y = load(return_X_y=True)
+def test_one_class_is_separated_from_all_others():
+    X, y = load_digits(n_class=5, return_X_y=True)
     names = np.array([f"class {k}" for k in range(10)])[y]
     train, test, known, truth = train_test_split(X, names, random_state=0)
 
     model = PolynomialExpansionClassifier(random_state=0).fit(train, known)
     probabilities = model.predict_proba(test)
 
-    assert model.score(test, truth) > least
+    assert model.score(test, truth) > 0.95
     assert (
         model.decision_function(test).shape == probabilities.shape == (len(test), len(set(names)))
     )

@@ -13,10 +13,10 @@ from leaseboard.algorithms.apple.estimator import (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # some checks warn on purpose
 @pytest.mark.parametrize(
-    "estimator", [PolynomialExpansionRegressor(), PolynomialExpansionClassifier()]
+    "estimator",
+    [PolynomialExpansionRegressor(bits=10), PolynomialExpansionClassifier(bits=10)],
 )
 def test_scikit_learns_checks(estimator):
     order = "rows are learned one after the other: one of weight 2 is not one that comes twice"

@@ -20,7 +20,7 @@ N, CUT = 300, 120
 NAMES = [
     name for name in registry.names() if registry.algorithm_class(name).environment == "stream"
 ]
-LABELS = ("after=1", "after=24", "with=day", "end")
+LABELS = ("after=24", "with=day", "end")
 TINY = {"numbers": Tiny(), "classes": Tiny(classes=3)}
 
 

@@ -88,7 +88,7 @@ values = st.floats(-1e6, 1e6, width=32) | st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     rows=st.lists(st.lists(values, min_size=7, max_size=7), min_size=8, max_size=16),
     chosen=st.lists(st.lists(st.sampled_from(SETS), max_size=3, unique=True), min_size=4),

@@ -48,7 +48,7 @@ outcomes = st.lists(
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(scripts=st.lists(outcomes, min_size=1, max_size=5), k=st.integers(1, 4))
 def test_an_arm_is_retired_when_it_has_failed_alike_so_often_and_never_leased_again(
     name, scripts, k

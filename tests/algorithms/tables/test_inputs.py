@@ -6,6 +6,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.inputs import (
+    codes_of,
     importance_of,
     importances_of,
     numeric_block,
@@ -42,3 +43,14 @@ def test_what_numpy_would_make_numbers_of_is_refused():
 def test_one_importance_is_0_where_that_of_a_block_is(w):
     assert np.float32(importance_of(w)) == importances_of([w], 1)[0]
     assert bool(importance_of(w)) == bool(importances_of([w], 1)[0])
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [False, True], np.array([0.0, 1.0])], ids=str)
+def test_labels_are_matched_with_classes_by_value(classes):
+    up = np.array([True, False, True])
+    series = pd.Series(up)
+    for labels in (
+        up, up.astype(int), up.astype(np.float32), series.astype("boolean"),
+        series.astype("Int64"), series.astype("bool[pyarrow]"), series.astype("category"),
+    ):  # fmt: skip
+        assert codes_of(np.asarray(labels), np.asarray(classes)).tolist() == [1, 0, 1]
