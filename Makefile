@@ -8,6 +8,7 @@
 #   make lint     ruff, the words of the documentation, the contracts of imports, and mypy
 #   make ui       the MLflow UI on the local store
 #   make docs     the documentation, to docs/_build/html
+#   make tables   the tables and the chart of the documentation, from docs/results
 #   make lock     resolve requirements.lock again, with the checksums of all files
 #   make screenshots   pictures of the suite quick, to docs/_build/screenshots; README's too
 
@@ -20,7 +21,7 @@ KERNELS := $(shell find algorithms -name "*.pyx" -o -name "*.pxd")
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
-.PHONY: bench test mutants machines golden lint ui docs screenshots install lock sbom audit clean
+.PHONY: bench test mutants machines golden lint ui docs tables screenshots install lock sbom audit clean
 
 bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
@@ -49,6 +50,9 @@ ui: $(STAMP)
 docs: $(VENV)/.docs
 	rm -rf docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html $(ARGS)
+
+tables: $(STAMP)
+	$(BIN)/python docs/tables.py $(ARGS)
 
 screenshots: bench
 	$(BIN)/python docs/screenshots.py runs/quick --readme docs/report.png

@@ -1,8 +1,7 @@
 """Pictures of a suite: its report, and its pages in the MLflow UI.
 
 ``make screenshots`` runs the suite `quick` and writes them to docs/_build/screenshots. For another
-run, use ``python docs/screenshots.py runs/mine --tracking-uri URI``. For only the answer of a run,
-as in docs/benchmarks, use ``python docs/screenshots.py runs/mine --answer mine.png``.
+run, use ``python docs/screenshots.py runs/mine --tracking-uri URI``.
 """
 
 from __future__ import annotations
@@ -44,19 +43,6 @@ def report(browser: Browser, page_file: Path, out: Path) -> None:
         if name == "light":
             page.pdf(path=out / "report-print.pdf")
         page.close()
-
-
-def answer(browser: Browser, page_file: Path, out: Path) -> None:
-    """Take who is best, by how much, how sure and at what cost, with its two charts."""
-    page = browser.new_page(viewport=SCREEN, color_scheme="light")
-    page.goto(page_file.resolve().as_uri())
-    page.locator("header").evaluate("bar => bar.remove()")  # it would lie over the picture
-    see_all(page)
-    shown = page.locator(".answer").first
-    shown.scroll_into_view_if_needed()
-    shown.screenshot(path=out)
-    page.close()
-    smaller(out, out)
 
 
 def see_all(page: Page) -> None:
@@ -170,9 +156,6 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=Path("docs/_build/screenshots"))
     parser.add_argument("--readme", type=Path, help="also write the small picture of README here")
     parser.add_argument(
-        "--answer", type=Path, help="write only a small picture of the answer here"
-    )
-    parser.add_argument(
         "--prefect", type=Path, help="write only a picture of the flow run in PREFECT_API_URL here"
     )
     given = parser.parse_args()
@@ -181,13 +164,10 @@ def main() -> None:
     if program is None or suite is None:
         what = "no Chromium on the path" if program is None else f"no run in {str(given.run)!r}"
         parser.error(f"{what}: install one first, or run the suite first")
-    if given.answer or given.prefect:
+    if given.prefect:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=["--disable-gpu"])
-            if given.answer:
-                answer(browser, given.run / "report.html", given.answer)
-            if given.prefect:
-                prefect(browser, os.environ["PREFECT_API_URL"], suite.name, given.prefect)
+            prefect(browser, os.environ["PREFECT_API_URL"], suite.name, given.prefect)
         return
     prepare_environment()
     given.to.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,242 @@
+"""Make the tables and the chart of the pages from the results in docs/results: ``make tables``.
+
+``python docs/tables.py COMMIT RUN_FOLDER...`` first writes ``docs/results/NAME.csv`` of each run
+folder NAME, a row a job, with that commit and the machine on which this is called.
+
+A table is between two lines of a page, ``<!-- table: NAME -->`` and ``<!-- end -->``.
+"""
+
+import json
+import platform
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+
+DOCS = Path(__file__).parent
+RESULTS = DOCS / "results"
+CHART = DOCS / "benchmarks" / "error-by-protocol.png"
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*/*.md"))]
+PLACE = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+KEPT = ["data", "name", "repetition", "rows", "status", "metric", "score", "unit", "units",
+        "cpu_seconds", "metrics", "version", "libraries", "commit", "machine"]  # fmt: skip
+METRICS = "exploitation.arm1", "overrun", "test"
+"""Metrics of a job that tables show."""
+PROTOCOLS = {
+    "frameworks-streams": "labels at once",
+    "frameworks-late-200": "200 rows later",
+}
+NEXT_TO_NAIVE = {"streams": "at once", "streams-late-24": "24 rows later",
+                 "streams-late-200": "200 rows later"}  # fmt: skip
+BASELINES = {"running-mean": "running mean", "last-label": "last label",
+             "seasonal-last": "last season", "online-ridge": "online ridge"}  # fmt: skip
+LEARNERS = {
+    "online-automl": "Leaseboard online AutoML",
+    "river-arf": "River adaptive random forest",
+    "river-hat": "River Hoeffding adaptive tree",
+    "river-linear": "River linear model",
+    "refitted-lightgbm": "LightGBM, fitted again",
+    "vanilla": "Vowpal Wabbit's defaults",
+    "chacha-flaml": "ChaCha as in FLAML",
+    **BASELINES,
+}
+
+
+def collect(commit, run):
+    """Write the results of a run folder, a row a job."""
+    table = pd.read_parquet(run / "results.parquet")
+    said = [{key: found[key] for key in METRICS if found.get(key) is not None}
+            for found in map(json.loads, table["metrics"])]  # fmt: skip
+    model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    table["metrics"] = [json.dumps(each) for each in said]
+    table["commit"] = commit
+    table["machine"] = f"{platform.machine()} {model[1] if model else ''}".strip()
+    table[KEPT].to_csv(RESULTS / f"{run.name}.csv", index=False, float_format="%.6g")
+
+
+def read(suite):
+    """Return the jobs of a suite that ended well."""
+    table = pd.read_csv(RESULTS / f"{suite}.csv")
+    return table[table["status"] == "ok"]
+
+
+def suite_of(name):
+    """Return the YAML of a suite."""
+    return yaml.safe_load((DOCS.parent / "conf" / "suites" / f"{name}.yaml").read_text())
+
+
+def names_of(suite):
+    """Return the names of a suite's datasets by reference."""
+    return {each["data"]: each.get("name", each["data"]) for each in suite_of(suite)["data"]}
+
+
+def markdown(frame):
+    """Return a table in Markdown."""
+    lines = [frame.columns, ["---"] * len(frame.columns), *frame.to_numpy()]
+    return "\n".join(f"| {' | '.join(map(str, each))} |" for each in lines)
+
+
+def named(frame, title):
+    """Return a table in Markdown whose first column is the index, in the type of code."""
+    frame.insert(0, title, [f"`{each}`" for each in frame.index])
+    return markdown(frame)
+
+
+def short(value, digits=3):
+    """Return a number with so many digits, and a dash for none."""
+    return "–" if pd.isna(value) else f"{value:.{digits}g}"
+
+
+def relative_errors(suite, metric):
+    """Return error / the best naive baseline's of a suite on streams, a column a learner."""
+    table = read(suite)
+    errors = table[table["metric"] == metric].pivot_table("score", "data", "name")
+    return errors.div(errors[[*BASELINES]].min(axis=1), axis=0)
+
+
+def streams():
+    """Yield suite, task and relative errors of the suites with other libraries."""
+    for suite in PROTOCOLS:
+        for metric, task in (("progressive_mse", "numbers"), ("progressive_error", "classes")):
+            yield suite, task, relative_errors(suite, metric)
+
+
+def geometric(values):
+    """Return the geometric mean; NaN if one is missing."""
+    return np.exp(np.log(values).mean(skipna=False))
+
+
+def by_protocol():
+    """Return the geometric mean of each learner's relative errors, by task and protocol."""
+    means = {f"{task}, {PROTOCOLS[suite]}": geometric(errors) for suite, task, errors in streams()}
+    frame = pd.DataFrame(means).dropna(how="all").sort_values([*means][2]).map(short)
+    return named(frame, "algorithm")
+
+
+def against_naive():
+    """Return what the default loses over the best naive baseline, three repetitions a dataset."""
+    rows = {}
+    for suite, title in NEXT_TO_NAIVE.items():
+        losses = read(suite).pivot_table("score", "data", "name").rename(names_of("streams"))
+        relative = losses["online-automl"] / losses[[*BASELINES]].min(axis=1)
+        worst = relative[relative > 1].sort_values(ascending=False).map("{:.3f}".format)
+        rows[title] = short(geometric(relative)), ", ".join(f"{a} {b}" for a, b in worst.items())
+    titles = ["relative loss, geometric mean", "above 1"]
+    return named(pd.DataFrame(rows, index=titles).T, "labels")
+
+
+def against_refitted():
+    """Return error / that of LightGBM, fitted again, by dataset and protocol."""
+    frame = pd.DataFrame()
+    for suite, _, errors in streams():
+        ratio = errors["online-automl"] / errors["refitted-lightgbm"]
+        frame = frame.combine_first(ratio.to_frame(PROTOCOLS[suite]))
+    names = names_of("frameworks-streams")
+    return named(frame.reindex(names).rename(names).map(short), "dataset")
+
+
+def systems():
+    """Return the test score of each system on each table, their mean rank first."""
+    scores = read("tables").pivot_table("score", "data", "name").rename(names_of("tables"))
+    ranks = scores.rank(axis=1, ascending=False)
+    order = ranks.mean().sort_values().index
+    seconds = read("tables").pivot_table("cpu_seconds", index="name").loc[order, "cpu_seconds"]
+    top = {"mean rank": ranks.mean()[order].map("{:.2f}".format),
+           "CPU seconds a fit": seconds.map("{:.1f}".format)}  # fmt: skip
+    frame = pd.concat([pd.DataFrame(top).T, scores[order].map("{:.4f}".format)])
+    return named(frame, "table")
+
+
+def selection():
+    """Return the accuracy that each selection lost, and its CPU seconds."""
+    table = read("frameworks-selection").set_index(["data", "repetition"])
+    best = table[table["name"] == "full-run"]["score"]
+    found = table.assign(loss=best - table["score"]).groupby("name")
+    columns = {"mean loss": found["loss"].mean(), "largest loss": found["loss"].max(),
+               "CPU seconds": found["cpu_seconds"].mean()}  # fmt: skip
+    frame = pd.DataFrame(columns).sort_values("CPU seconds").map(short)
+    return named(frame, "algorithm")
+
+
+def published(suite):
+    """Return the numbers of a paper next to the mean and standard deviation of those measured."""
+    paper, table = suite_of(suite), read(suite)
+    scores = table.pivot_table("score", ["data", "repetition"], "name")
+    rows = []
+    for each in paper["published"]:
+        name, metric = each["algorithm"], each["metric"]
+        if name not in scores or each["data"] not in scores.index:
+            continue
+        if metric == "score":
+            values = scores.loc[each["data"], name]
+        elif metric == "normalised_score":
+            zero, one = (scores[paper["normalise"][end]] for end in ("zero", "one"))
+            values = ((zero - scores[name]) / (zero - one)).loc[each["data"]]
+        else:
+            jobs = table[(table["name"] == name) & (table["data"] == each["data"])]
+            values = jobs["metrics"].map(lambda text, key=metric: json.loads(text)[key])
+        printed, spread = each["value"], each.get("sd", 0)
+        near = abs(values.mean() - printed) <= max(2 * spread, each.get("tolerance", 0), 0.005)
+        rows.append({"algorithm": f"`{name}`", "dataset": names_of(suite)[each["data"]],
+                     "metric": metric.replace("_", " "), "published": f"{printed:g} ± {spread:g}",
+                     "measured": f"{short(values.mean())} ± {short(values.std(), 2)}",
+                     "agrees": "yes" if near else "no"})  # fmt: skip
+    frame = pd.DataFrame(rows)
+    return markdown(frame.loc[:, frame.nunique() > 1])
+
+
+TABLES = {"by-protocol": by_protocol, "against-naive": against_naive, "systems": systems,
+          "against-refitted": against_refitted, "selection": selection}  # fmt: skip
+
+
+def with_tables(text):
+    """Return a page with its tables made again: those above, or of what a suite's paper prints."""
+
+    def made(place):
+        table = TABLES[place[2]]() if place[2] in TABLES else published(place[2])
+        return f"{place[1]}\n{table}\n\n{place[3]}"
+
+    return PLACE.sub(made, text)
+
+
+def draw():
+    """Draw the chart of relative errors on regressions."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    numbers = {suite: errors for suite, task, errors in streams() if task == "numbers"}
+    relative = pd.DataFrame(
+        {suite: geometric(each[[*LEARNERS]]) for suite, each in numbers.items()}
+    )
+    relative = relative.sort_values("frameworks-late-200", ascending=False)
+    figure, panel = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    places = range(len(relative))
+    panel.hlines(places, relative.min(axis=1), relative.max(axis=1), color="#cbd5e1")
+    for height, (suite, title) in zip((7, -13), PROTOCOLS.items(), strict=True):
+        panel.plot(relative[suite], places, "o", label=title)
+        for place, value in enumerate(relative[suite]):
+            panel.annotate(f"{value:.2f}", (value, place), (0, height), ha="center", fontsize=8,
+                           textcoords="offset points")  # fmt: skip
+    panel.set_yticks(places, [LEARNERS[name] for name in relative.index])
+    panel.axvline(1, color="black", linewidth=0.8)
+    ticks = [0.3, 0.5, 1, 2, 4]
+    panel.set(xscale="log", xlabel="relative error (best naive baseline = 1, less is better)")
+    panel.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    panel.minorticks_off()
+    panel.margins(x=0.1, y=0.08)
+    panel.legend(frameon=False)
+    panel.spines[["top", "right"]].set_visible(False)
+    figure.savefig(CHART, dpi=110)
+
+
+if __name__ == "__main__":
+    for folder in sys.argv[2:]:
+        collect(sys.argv[1], Path(folder))
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text()))
+    draw()
