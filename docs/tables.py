@@ -80,9 +80,8 @@ def markdown(frame):
 
 
 def named(frame, title):
-    """Return a table in Markdown whose first column is the index, in the type of code."""
-    frame.insert(0, title, [f"`{each}`" for each in frame.index])
-    return markdown(frame)
+    """Return a table in Markdown whose first column is the index."""
+    return markdown(frame.rename_axis(title).reset_index())
 
 
 def short(value, digits=3):
@@ -146,7 +145,8 @@ def systems():
     seconds = read("tables").pivot_table("cpu_seconds", index="name").loc[order, "cpu_seconds"]
     top = {"mean rank": ranks.mean()[order].map("{:.2f}".format),
            "CPU seconds a fit": seconds.map("{:.1f}".format)}  # fmt: skip
-    frame = pd.concat([pd.DataFrame(top).T, scores[order].map("{:.4f}".format)])
+    scores = scores.reindex(names_of("tables").values())[order].map("{:.4f}".format)
+    frame = pd.concat([pd.DataFrame(top).T, scores])
     return named(frame, "table")
 
 
@@ -179,9 +179,10 @@ def published(suite):
             jobs = table[(table["name"] == name) & (table["data"] == each["data"])]
             values = jobs["metrics"].map(lambda text, key=metric: json.loads(text)[key])
         printed, spread = each["value"], each.get("sd", 0)
+        said = f"{printed:g} ± {spread:g}" if "sd" in each else f"{printed:g}"
         near = abs(values.mean() - printed) <= max(2 * spread, each.get("tolerance", 0), 0.005)
-        rows.append({"algorithm": f"`{name}`", "dataset": names_of(suite)[each["data"]],
-                     "metric": metric.replace("_", " "), "published": f"{printed:g} ± {spread:g}",
+        rows.append({"algorithm": name, "dataset": names_of(suite)[each["data"]],
+                     "metric": metric.replace("_", " "), "published": said,
                      "measured": f"{short(values.mean())} ± {short(values.std(), 2)}",
                      "agrees": "yes" if near else "no"})  # fmt: skip
     frame = pd.DataFrame(rows)

@@ -6,9 +6,6 @@ import pytest
 
 from tests.docs import pages
 
-pytestmark = pytest.mark.slow
-
-
 FLOORS = ("algorithms", "tasks", "flows")
 NAMED = re.compile(r"`([\w/.-]+/[\w/.-]*)`")
 

@@ -2,13 +2,8 @@
 
 import re
 
-import pytest
-
 import leaseboard
 from tests.docs import pages
-
-pytestmark = pytest.mark.slow
-
 
 TEXT = (pages.DOCS / "llms.txt").read_text()
 LINES = dict.fromkeys(re.findall(r"^- (.+)$", TEXT, re.MULTILINE))

@@ -4,8 +4,6 @@ import pytest
 
 from tests.docs import pages
 
-pytestmark = pytest.mark.slow
-
 PRINTED = {
     "guides/live-model.md": ["challenger", "True 1.0"],
 }

@@ -19,8 +19,6 @@ from leaseboard.tasks.jobs.suites.suite import Suite, suite_names
 from leaseboard.tasks.score.gate.formats import MARK
 from tests.docs import pages
 
-pytestmark = pytest.mark.slow
-
 CONF = pages.ROOT / "conf"
 UsageErrorOfTyper = typer.BadParameter.__base__
 PLACEHOLDERS = ("ALGORITHM", "DATA", "SUITE", "RUN", "FILE.py:CLASS")
