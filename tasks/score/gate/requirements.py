@@ -8,13 +8,12 @@ from typing import Any
 import pandas as pd
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.events import Event, Measured, of
+from leaseboard.algorithms.events import Event
 from leaseboard.tasks.jobs.job import FAILURES
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.score.selection import REFERENCE, Truth, compare
 
 DERIVED = {
-    "curve": "with over: the anytime score over the other's, at its worst moment",
     "loss": "accuracy lost against full-run on the same split (environment samples)",
     "missed_intervals": "intervals without the accuracy of full-run on the same split",
 }
@@ -66,10 +65,6 @@ def measure(requirement: Requirement, run: Evidence) -> Quantity:
 
 
 def _value(requirement: Requirement, row: Any, other: Any | None, run: Evidence) -> float:
-    if requirement.metric == "curve":
-        if other is None:
-            raise LeaseboardError("metric curve needs over: name the algorithm to compare with")
-        return _worst_ratio(run.events(row.key), run.events(other.key), row.direction)
     value = _of_job(requirement.metric, row, run)
     return value if other is None else _ratio(value, _of_job(requirement.metric, other, run))
 
@@ -84,17 +79,6 @@ def _of_job(metric: str, row: Any, run: Evidence) -> float:
         raise LeaseboardError(f"no metric {metric!r} in its results: there are {known}")
     value = row.metrics[metric]
     return math.nan if value is None else float(value)
-
-
-def _worst_ratio(events: Sequence[Event], others: Sequence[Event], direction: str) -> float:
-    """Return the greatest ratio of two losses, or the least of two rewards, at any moment."""
-    curve, other = ({e.at: e.value for e in of(log, Measured)} for log in (events, others))
-    ratios = [_ratio(curve[at], other[at]) for at in curve.keys() & other.keys()]
-    if not ratios:
-        raise LeaseboardError("the two anytime curves have no moment in common")
-    if any(map(math.isnan, ratios)):
-        return math.nan
-    return max(ratios) if direction == "min" else min(ratios)
 
 
 def _ratio(value: float, other: float) -> float:

@@ -9,7 +9,6 @@ import pytest
 from leaseboard.algorithms.environments.pulls import OVERRUN
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
-    ConfigurationFailed,
     Started,
     TrialFinished,
 )
@@ -174,13 +173,6 @@ def test_lb006_failed_jobs_and_arms():
         for each in some
     ]
     assert codes(pulled(cut), NOTE) == []
-
-
-def test_lb006_configurations_of_a_stream():
-    rows = clean()
-    lost = [ConfigurationFailed(at=5, configuration=3, reason="not finite")]
-
-    assert codes(diagnosed(rows, {rows[0].key: lost}), NOTE) == ["LB006"]
 
 
 def test_ignored_codes_are_not_shown_and_a_line_ends_with_the_advice():

@@ -1,14 +1,11 @@
 """Tables of scores, their common scales, measures, and the leaderboard that is made of them."""
 
 import math
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.measures import MEANS
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.score.frame import as_frame, by_measure
 from leaseboard.tasks.score.leaderboard import leaderboard
@@ -24,7 +21,6 @@ from leaseboard.tasks.score.table import (
 )
 from tests.tasks.score.conftest import frame_of
 
-ROOT = Path(__file__).resolve().parents[3]
 SCALE = Scale("vanilla", "exhaustive")
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0], ("exhaustive", "x"): [2.0, 2.0], ("chacha", "x"): [3.0, 1.0],
@@ -69,15 +65,6 @@ def test_ranks(case):
     scores, expected = RANKS[case]
     found = table({(label, "x"): cells for label, cells in scores.items()})
     assert found.ranks()[:, 0].tolist() == pytest.approx(expected, nan_ok=True)
-
-
-def test_who_ended_early_ranks_after_all_that_did_not():
-    frame = frame_of({("short", "a"): [0.0], ("good", "a"): [1.0], ("bad", "a"): [9.0]})
-    frame.loc[frame["name"] == "short", "complete"] = False
-    found = leaderboard(frame).frame
-    assert found["place"].to_dict() == {"good": 1, "bad": 2, "short": 3}
-    assert found.loc["short", ["ok", "ended early", "jobs"]].tolist() == [0, 1, 1]
-    assert np.isnan(found.loc["short", "score"])
 
 
 def test_what_one_leaderboard_cannot_compare_is_refused(tmp_path):
@@ -131,16 +118,6 @@ def test_rows_are_ordered_by_mean_rank_then_score_then_cost():
 def test_datasets_marked_meaningless_leave_the_score_but_keep_their_ranks():
     found = board(SCORES, Scale("vanilla", "exhaustive", ("x",))).frame.loc["chacha"]
     assert found[["score", "ranked"]].tolist() == [0.5, 2]
-
-
-def test_relative_cost_is_a_geometric_mean_over_datasets():
-    frame = as_frame(frame_of(SCORES))
-    frame.loc[(frame["name"] == "chacha") & (frame["data"] == "x"), "cpu_seconds"] = 4.0
-    found = leaderboard(frame, SCALE).frame
-    assert found["relative_cost"].to_dict() == pytest.approx(
-        {"exhaustive": 1.0, "vanilla": 1.0, "chacha": 2.0}
-    )
-    assert found.loc["chacha", "cpu_seconds"] == 2.5
 
 
 def test_relative_loss_is_over_the_best_baseline_of_each_dataset():
@@ -243,29 +220,3 @@ def test_skill_is_over_the_best_baseline_of_the_same_repetition(measured):
     found = by_measure(frame, "skill")["score"].tolist()
     assert found[:4] == [0.75, -3.0, 0.0, -3.0]
     assert found[6:] == pytest.approx([0.5, math.nan, 0.0, math.nan], nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("metric", "words"),
-    [("kappa", "no job has the metric 'kappa'"),
-     ("skill", "'skill': also run a baseline such as last-label"),
-     ("kapa", "unknown metric 'kapa': did you mean 'kappa'")],
-)  # fmt: skip
-def test_what_no_one_has_cannot_rank(measured, metric, words):
-    with pytest.raises(UsageError, match=words):
-        by_measure(measured({("a", "d"): [{"rmse": 2.0}]}), metric)
-
-
-def test_every_score_of_an_environment_is_explained():
-    """Its name is on the leaderboard and in the documentation of metrics."""
-    names = re.compile(r'"((?:progressive|test|validation|cv)_(?:mse|error|reward|accuracy|r2)'
-                       r'|best_feedback)"')  # fmt: skip
-    places = [
-        *ROOT.glob("algorithms/environments/*.py"),
-        *ROOT.glob("tasks/jobs/environments/*.py"),
-    ]
-    given = {name for place in places for name in names.findall(place.read_text())}
-    page = (ROOT / "docs/guides/extend.md").read_text()
-    assert "validation_reward" in given
-    assert sorted(given - MEANS.keys()) == []
-    assert sorted(name for name in given if f"`{name}`" not in page) == []

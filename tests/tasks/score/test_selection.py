@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import pandas as pd
@@ -44,15 +43,6 @@ def test_speed_ups_count_the_selection_and_the_training(truth):
     assert found.speedup_trained == pytest.approx(100 / (spent + 20))
     assert (found.loss, found.epsilon, found.configurations) == (0.0, 0.01, 5)
     assert found.intervals > 5
-
-
-def test_a_wrong_choice_shows_its_loss(truth):
-    events, _, learners = log("random-configuration")
-    found = compare(events, truth)
-    loss = learners.real_accuracy(1) - events[-1].score
-    assert found.loss == pytest.approx(loss)
-    assert found.relative_loss == pytest.approx(loss / learners.real_accuracy(1))
-    assert math.isnan(found.speedup)  # nothing was spent
 
 
 def test_a_guarantee_is_met_or_broken_and_none_is_made_by_a_run_cut_short(truth):
@@ -127,22 +117,6 @@ def test_a_failure_is_last_and_not_a_cheap_run():
     assert tuple(broken[AT]) == (3.0, 3.0)
     assert tuple(broken[BY]) == (3.0, 3.0)
     assert broken[["Mean loss", "Speed-up"]].isna().all()
-    rows = [
-        *TRUTH, ("full-run", "d", 1, 0.9, 100.0),
-        ("weak", "d", 0, 0.5, 10.0), ("weak", "d", 1, 0.5, 10.0),
-        ("half", "d", 0, 0.9, 1.0), ("half", "d", 1, None, 0.0),
-    ]  # fmt: skip
-    assert ranks(*rows)["half"] == (3.0, 3.0)
-
-
-def test_a_skipped_one_has_no_rank_there_and_shifts_no_one():
-    rows = as_runs(*TRUTH, ("abc", "d", 0, 0.9, 1.0), ("other", "d", 0, None, 0.0))
-    rows.loc[rows["name"] == "other", "status"] = "skipped"
-    found = dict(standings(rows).iterrows())
-
-    assert math.isnan(found["other"][AT[0]])
-    assert tuple(found["full-run"][AT]) == (1.5, 1.5)
-    assert list(found) == ["abc", "full-run", "other"]
 
 
 def test_what_cannot_be_compared_is_not():

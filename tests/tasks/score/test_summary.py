@@ -89,7 +89,6 @@ def answer_of_baselines(scores):
 BEATEN = [
     (sets(3, mean=3.0, ridge=2.0, chacha=1.0, other=2.5),
      "chacha beats every baseline (ridge, mean) on all 3 datasets."),
-    (sets(1, mean=3.0, chacha=1.0), "chacha beats every baseline (mean) on 1 dataset."),
     (sets(2, mean=3.0, ridge="skipped", chacha=1.0),
      "chacha beats every baseline (mean) on all 2 datasets."),
     (sets(3, mean=3.0, ridge=2.0, chacha=1.0) | {("chacha", "d1"): [4.0]},
@@ -102,9 +101,6 @@ BEATEN = [
      "On 1 of 2 datasets a baseline is at least as good as chacha: bike (mean 3, chacha –)."),
     (sets(2, chacha=1.0, other=2.0), ""),
     (sets(2, mean=1.0, ridge=2.0), ""),
-    (sets(2, mean="crash", chacha=1.0), ""),
-    (sets(2, mean=1.0, chacha="skipped"), ""),
-    ({("mean", "x"): [1.0], ("chacha", "y"): [1.0]}, ""),
 ]  # fmt: skip
 
 
@@ -165,12 +161,6 @@ def test_plain_text_has_the_numbers_and_raw_names():
         assert "cha<b>[red]|_*" in text
     never = compared(on("x", vanilla=["crash", "crash"]), SUITE)
     assert "counts as the worst score" in words(never)
-
-
-def test_the_leaderboard_fits_80_columns_without_breaking_a_number():
-    lines = board.plain(compared(on("x", "y")), width=80).splitlines()
-    assert max(map(len, lines)) <= 80
-    assert sum("4/0/0" in line and line.endswith("–") for line in lines) == 1
 
 
 def test_a_mean_rank_over_fewer_datasets_says_so_next_to_the_number():
