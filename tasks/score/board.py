@@ -29,56 +29,42 @@ _LEFT = ("algorithm", "jobs")
 """The columns that hold no numbers."""
 
 
-def texts(found: Compared, *, wide: bool = False) -> pd.DataFrame:
+def texts(found: Compared) -> pd.DataFrame:
     """Return the leaderboard as text, best first.
 
     On a leaderboard of one dataset the score is the mean score itself, and nothing is ranked.
-
-    - `wide`: with all intervals, for which a terminal of 80 columns has no room.
     """
     board, frame, one_set = found.board, found.board.frame, found.board.one_set
-    number, name = (short, board.scale.metric) if one_set else (fixed, "score")
-
-    def spans(of: str, decimals: int = 3) -> list[str]:
-        ends = (f" {board.span(row, of).ends()}".rstrip() if wide else "" for row in frame.index)
-        return [fixed(v, decimals) + end for v, end in zip(frame[of], ends, strict=True)]
-
+    number = short if one_set else fixed
     everywhere, early = frame["ranked"].max(), frame["ended early"]
-    fewer = (f" ({n}/{everywhere})" if 0 < n < everywhere else "" for n in frame["ranked"])
-    ranks = {
+    fewer = [f" ({n}/{everywhere})" if 0 < n < everywhere else "" for n in frame["ranked"]]
+    name = pd.Series(frame.index, frame.index)
+    columns = {
         "#": frame["place"].astype(str),
-        "algorithm": [
-            f"{row} (oracle baseline)" if oracle else row
-            for row, oracle in frame["oracle_baseline"].items()
-        ],
-        "relative loss": spans("relative_loss"),
-        "rank": [rank + of for rank, of in zip(spans("rank", 2), fewer, strict=True)],
-        "test rank": [fixed(rank, 2) for rank in frame["test_rank"]],
-    }
-    scores = {
-        name: [number(score) for score in frame["score"]],
+        "algorithm": name.mask(frame["oracle_baseline"].astype(bool), name + " (oracle baseline)"),
+        "relative loss": frame["relative_loss"].map(fixed),
+        "rank": frame["rank"].map(lambda rank: fixed(rank, 2)) + fewer,
+        "test rank": frame["test_rank"].map(lambda rank: fixed(rank, 2)),
+        board.scale.metric if one_set else "score": frame["score"].map(number),
         "95 % interval": [
             board.span(row, "score").ends(4 if one_set else None) or "–" for row in frame.index
         ],
-        "test": [number(score) for score in frame["test"]],
-    }
-    costs = {
+        "test": frame["test"].map(number),
         "w/t/l": frame[["wins", "ties", "losses"]].astype(str).agg("/".join, axis=1),
-        "CPU s": [short(seconds, 2) for seconds in frame["cpu_seconds"]],
-        "× cost": [short(cost, 3) for cost in frame["relative_cost"]],
+        "CPU s": frame["cpu_seconds"].map(lambda seconds: short(seconds, 2)),
+        "× cost": frame["relative_cost"].map(lambda cost: short(cost, 3)),
         "jobs": frame["ok"].astype(str)
         + "/" + frame["jobs"].astype(str)
         + (", " + early.astype(str) + " ended early").where(early > 0, ""),
     }  # fmt: skip
+    shown = pd.DataFrame(columns, frame.index)
     left_out = set() if board.has_baselines else {"relative loss"}
     left_out |= set() if board.has_tests else {"test", "test rank"}
     if one_set:
-        every = {"algorithm": ranks["algorithm"]} | scores | ranks | costs
         left_out |= {"#", "rank", "test rank", "w/t/l"}
-    else:
-        every = ranks | costs | scores
-        left_out |= {"95 % interval", "test"} if board.has_baselines and not wide else set()
-    return pd.DataFrame(every, frame.index).drop(columns=list(left_out))
+    elif board.has_baselines:
+        left_out |= {"95 % interval", "test"}
+    return shown.drop(columns=list(left_out))
 
 
 def standings(found: Compared) -> dict[str, dict[str, float]]:

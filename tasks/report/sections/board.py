@@ -39,7 +39,7 @@ LABEL = 28
 
 def leaderboard(made: Material) -> Section:
     """Return every algorithm by its mean rank, with the rules for missing results."""
-    frame = texts(made.found, wide=True)
+    frame = texts(made.found)
     table = Table(
         "leaderboard-table", made.found.title, frame, key=list(frame).index("algorithm"),
         note=" ".join(notes(made.found)),
