@@ -70,24 +70,6 @@ def test_a_function_of_the_target_leaks_in_any_order_of_rows(order, leak):
     assert facts_of(pd.DataFrame({"planted": leak(y)}), y)["leak_skill"] > 0.98
 
 
-RAW = {
-    "a time with its zone": pd.Series(pd.date_range("2026-01-01", periods=N, freq="h", tz="UTC")),
-    "flags": pd.Series([True, None, False] * (N // 3), dtype="boolean"),
-    "infinite in order": pd.Series([-np.inf, *range(N - 2), np.inf]),
-    "missing": pd.Series(np.full(N, np.nan)),
-}
-
-
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-@pytest.mark.parametrize("kind", RAW)
-def test_columns_as_files_hold_them(kind):
-    _, y = table()
-
-    assert facts_of(pd.DataFrame({"raw": RAW[kind]}), y)["leak_column"] == "raw"
-    found = facts_of(pd.DataFrame({"raw": RAW[kind], "copy": y}, np.arange(N) // 2), y)
-    assert found["leak_column"] == "copy"
-
-
 def test_an_identity_of_rows_and_labels_that_are_shuffled_do_not_leak():
     frame, y = table()
     high = (y > 0).astype(str).astype("category")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from leaseboard import race
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch.cached import FILE, cache_dataset, hold, load_mapped, receive
-from leaseboard.tasks.fetch.columns import refuse_unclear
 from leaseboard.tasks.fetch.dataset import (
     MOST_CLASSES,
     RawTable,
@@ -232,15 +231,3 @@ def test_few_texts_among_numbers_or_dates_are_refused_everywhere_with_one_messag
                 way()
             assert str(found.value).startswith(said)
             assert "\n" not in str(found.value)
-
-
-def test_more_texts_and_declared_categories_are_categories(tmp_path):
-    with_texts(price=dict.fromkeys(range(0, N, 5), "n/k")).to_csv(tmp_path / "t.csv", index=False)
-    found = ways(tmp_path / "t.csv")
-    found["live"]()
-    assert isinstance(found["suites and race"]().features["price"].dtype, pd.CategoricalDtype)
-    column = pd.Series([*map(str, range(90)), *["x"] * 10], name="x")
-    with pytest.raises(DataError, match="texts in 10: 'x' in row 91"):
-        refuse_unclear(column)
-    refuse_unclear(pd.concat([column, pd.Series(["x"])], ignore_index=True))
-    refuse_unclear(column.astype("category"))

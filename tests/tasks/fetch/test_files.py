@@ -7,8 +7,6 @@ from csv import writer as csv_writer
 import arff
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,21 +164,6 @@ def test_a_malformed_file_is_one_clear_line(tmp_path):
             load(f"file:{tmp_path / name}")
         assert name in str(caught.value)
         assert "\n" not in str(caught.value)
-
-
-def test_a_parquet_column_without_one_value_a_row_is_named(tmp_path):
-    for values, message in (
-        (pa.array([[1, 2], [3]]), r"column 'x' holds list<.*int64>: a column has one value a row"),
-        (pa.array([{"a": 1}, {"a": 2}]), r"column 'x' holds struct<a: int64>"),
-        (pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64())), "column 'x' holds map<"),
-        (pa.array([b"\xff\xfe", b"\x00"]), r"column 'x': value b'.xff.xfe' is not UTF-8"),
-    ):
-        path = tmp_path / "odd.parquet"
-        pq.write_table(pa.table({"x": values, "y": [1, 2]}), path)
-
-        with pytest.raises(DataError, match=message) as error:
-            load(f"file:{path}")
-        assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["a\n\nb", 'x\r\ny says "a, b"'])

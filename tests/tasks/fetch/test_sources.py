@@ -26,7 +26,7 @@ from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import inventory, loading, openml_source, river_program
 from leaseboard.tasks.fetch.dataset import file_digest
 from leaseboard.tasks.fetch.inventory import build_mirror
-from leaseboard.tasks.fetch.loading import check, load
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.references import SOURCES, Reference, parse
 from leaseboard.tasks.machine import paths
 
@@ -401,9 +401,3 @@ def test_a_server_that_never_answers_is_given_up(configure, monkeypatch):
         configure(f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(DataUnavailableError, match="OpenML cannot be reached"):
             load("openml:77")
-
-
-def test_a_reference_is_checked_without_its_data():
-    check("file:missing.csv?rows=3")
-    with pytest.raises(UsageError, match="no such file"):
-        check("file:missing.csv", here=True)

@@ -7,7 +7,6 @@ import pytest
 
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.synthetic import BLOCK, GENERATORS, friedman_value, mv_value
-from tests.simulation import SEVEN_GAUSSIANS
 
 
 def planes_value(x: np.ndarray) -> np.ndarray:
@@ -74,18 +73,3 @@ def test_the_real_sets_follow_the_formulas(mirror):
     assert np.var(planes.target - planes_value(inputs(planes))) == pytest.approx(0.994, abs=5e-4)
     assert np.var(fried.target - friedman_value(inputs(fried))) == pytest.approx(0.995, abs=5e-4)
     assert np.abs(mv_residuals(mv)).max() < 1.01e-4  # it has four decimals
-
-
-def test_seven_gaussians_have_the_means_and_spreads_of_er_ucb():
-    feedback = load("synthetic:seven-gaussians?rows=20000").features
-
-    assert feedback.mean().tolist() == pytest.approx(SEVEN_GAUSSIANS.means, abs=0.002)
-    assert feedback.std().tolist() == pytest.approx(SEVEN_GAUSSIANS.sds, rel=0.03)
-
-
-def test_an_ambush_has_one_lie_and_begins_a_longer_one():
-    short, long = (load(f"synthetic:ambush?rows={rows}&at=50&lie=300") for rows in (100, 1000))
-
-    assert (long.features.iloc[:100] == short.features).all(axis=None)
-    assert np.flatnonzero(long.target < -100).tolist() == [49]
-    assert long.target[49] == -300

@@ -55,13 +55,6 @@ def test_the_same_run_gives_the_same_page_also_from_the_folder_alone(page, built
     assert not list(built_folder.glob("*.part"))
 
 
-def test_a_folder_without_a_suite_gets_a_page_too(run_folder):
-    assert build.suite_of(run_folder) is None
-    content = build.build(run_folder).read_text(encoding="utf-8")
-    assert "<title>quick · Leaseboard</title>" in content
-    assert "scaled progressive mean squared error" in content
-
-
 def test_a_page_on_which_one_dataset_alone_has_results_ranks_nothing(tmp_path, suite, make_run):
     """The second dataset is skipped, as one that cannot be downloaded is."""
     suite = suite.model_copy(update={"data": [suite.data[0], suite.data[2]], "published": []})

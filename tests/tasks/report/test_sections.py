@@ -12,15 +12,10 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.tasks.folder.results import shown_at
-from leaseboard.tasks.report.build import READERS, SECTIONS
-from leaseboard.tasks.report.material import Material, read_logs
+from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.sections import curves as anytime
 from leaseboard.tasks.report.sections import papers
-from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.summary import compared
 from tests.selections import SimulatedLearners
-from tests.tasks.report.conftest import events_of
 
 
 def row(algorithm, environment="samples", status="ok"):
@@ -28,17 +23,6 @@ def row(algorithm, environment="samples", status="ok"):
         key=algorithm, algorithm=algorithm, name=algorithm, data="d", repetition=0,
         environment=environment, status=status, unit="trials",
     )  # fmt: skip
-
-
-def test_each_section_of_a_run_without_logs_is_made_all_the_same(run_folder, suite, tmp_path):
-    frame = as_frame(shown_at(run_folder))
-    read, damaged = read_logs(tmp_path, frame, READERS)
-    made = Material("", frame, suite, compared(frame, suite), read, damaged)
-    shown = [found for make in SECTIONS if (found := make(made)) is not None]
-
-    assert not any(read.values())
-    assert len({section.id for section in shown}) == len(shown)
-    assert "curves" not in {section.id for section in shown}
 
 
 def test_the_line_is_the_median_and_the_band_its_quartiles():
@@ -50,16 +34,6 @@ def test_the_line_is_the_median_and_the_band_its_quartiles():
     alone = anytime.data_figure("X", {"a": mine[[0]]}, ["a"], "u", "m")
     assert len(alone.data) == 1
     assert anytime.data_figure("Y", {}, ["a"], "u", "m") is None
-
-
-def test_the_curve_of_pulls_is_the_best_reward():
-    events = events_of("pulls")
-    curve = anytime.job_curve(SimpleNamespace(status="ok"), events)
-    assert curve.index.tolist() == list(range(1, 61))
-    assert curve.is_monotonic_increasing
-    assert curve.iloc[-1] == events[-1].score
-    assert anytime.job_curve(SimpleNamespace(status="crash"), events) is None
-    assert anytime.job_curve(SimpleNamespace(status="ok"), events[:1]) is None
 
 
 def pulls(label, **shares):

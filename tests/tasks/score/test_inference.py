@@ -11,7 +11,6 @@ from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.inference import (
     ALPHA,
     FEWEST,
-    holm,
     mean_interval,
     p_value,
     paired,
@@ -81,11 +80,6 @@ def test_the_chance_is_that_of_all_choices_of_signs_and_scipys_without_ties():
         differences = np.random.default_rng(n).normal(0.2, size=n)
         theirs = stats.wilcoxon(differences, alternative="greater", method="exact").pvalue
         assert p_value(differences) == pytest.approx(theirs)
-
-
-def test_holm_is_monotone_and_capped():
-    assert holm([0.5, 0.001, 0.4]) == pytest.approx([0.8, 0.003, 0.8])
-    assert holm([]) == []
 
 
 def pairs_of(make_frame, scores):

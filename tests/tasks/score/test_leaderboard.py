@@ -115,11 +115,6 @@ def test_rows_are_ordered_by_mean_rank_then_score_then_cost():
     assert leaderboard(frame).frame["place"].to_dict() == {"cheap": 1, "dear": 1, "no": 3}
 
 
-def test_datasets_marked_meaningless_leave_the_score_but_keep_their_ranks():
-    found = board(SCORES, Scale("vanilla", "exhaustive", ("x",))).frame.loc["chacha"]
-    assert found[["score", "ranked"]].tolist() == [0.5, 2]
-
-
 def test_relative_loss_is_over_the_best_baseline_of_each_dataset():
     scores = {("mean", "x"): [4.0], ("mean", "y"): [2.0], ("ridge", "x"): [2.0],
               ("ridge", "y"): [8.0], ("mine", "x"): [1.0], ("mine", "y"): [4.0],
@@ -192,21 +187,6 @@ def measured(make_frame):
         return as_frame(frame)
 
     return made
-
-
-def test_a_measure_takes_the_place_of_the_score_on_the_data_that_have_it(measured):
-    frame = measured({
-        ("a", "d"): [{"r2": 2.0}], ("b", "d"): [{"r2": 1.0}],
-        ("a", "c"): [{"kappa": 0.5}], ("b", "c"): [{"kappa": 0.75}],
-    })  # fmt: skip
-    failed = (frame["name"] == "b") & (frame["data"] == "d")
-    frame.loc[failed, ["status", "score"]] = ("crash", math.nan)
-    frame["metrics"] = [
-        {} if lost else own for lost, own in zip(failed, frame["metrics"], strict=True)
-    ]
-    found = by_measure(frame, "r2")
-    assert found["score"].tolist() == pytest.approx([2.0, math.nan], nan_ok=True)
-    assert (set(found["data"]), set(found["direction"])) == ({"d"}, {"max"})
 
 
 def test_skill_is_over_the_best_baseline_of_the_same_repetition(measured):

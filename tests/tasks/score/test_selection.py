@@ -97,20 +97,6 @@ def test_who_loses_little_ranks_by_seconds_and_who_loses_more_after_it_by_loss()
     }  # fmt: skip
 
 
-def test_one_repetition_above_epsilon_is_too_many_on_its_dataset():
-    rows = [
-        *TRUTH, ("full-run", "d", 1, 0.8, 100.0), ("full-run", "e", 1, 0.9, 100.0),
-        *(("lucky", data, 0, 0.9, 1.0) for data in "de"),
-        ("lucky", "d", 1, 0.78, 1.0), ("lucky", "e", 1, 0.9, 1.0),
-    ]  # fmt: skip
-    found = dict(standings(as_runs(*rows)).iterrows())
-
-    assert tuple(found["lucky"][AT]) == (1.5, 1.0)
-    assert found["lucky"]["Mean loss"] == pytest.approx(0.005)
-    assert found["lucky"]["Worst loss"] == pytest.approx(0.02)
-    assert tuple(found["lucky"][BY]) == (1.75, 1.0)
-
-
 def test_a_failure_is_last_and_not_a_cheap_run():
     rows = [*TRUTH, ("weak", "d", 0, 0.5, 10.0), ("broken", "d", 0, None, 0.0)]
     broken = standings(as_runs(*rows)).loc["broken"]

@@ -163,16 +163,6 @@ def test_plain_text_has_the_numbers_and_raw_names():
     assert "counts as the worst score" in words(never)
 
 
-def test_a_mean_rank_over_fewer_datasets_says_so_next_to_the_number():
-    frame = on("x", "y")
-    skipped = (frame["name"] == "exhaustive") & (frame["data"] == "y")
-    frame.loc[skipped, ["status", "score"]] = ["skipped", None]
-    found = compared(frame)
-    assert board.texts(found)["rank"].tolist() == ["1.00 (1/2)", "1.50", "2.50"]
-    assert board.FEWER in board.notes(found)[0]
-    assert board.FEWER not in board.notes(compared(on("x", "y")))[0]
-
-
 def test_a_suite_may_name_its_scale_or_what_ranks():
     ends = {"zero": "vanilla", "one": "exhaustive"}
     suite = Suite(title="t", data=["x"], normalise=ends,

@@ -50,19 +50,6 @@ def test_a_configuration_carries_leases_and_bounds_by_units(race, result):
     assert Metric("units", 50, 50) in record.metrics
 
 
-def test_the_observed_value_is_named_by_the_environment(result):
-    one = Configuration(0, {}, 0, observations=(Observation(3, 1, 0.5),), score=0.5)
-    for environments, name in (
-        (("stream", "holdout"), "loss"),
-        (("pulls", "samples", "folds"), "reward"),
-    ):
-        for environment in environments:
-            keys = {
-                m.key for m in configuration_record(one, result(environment=environment)).metrics
-            }
-            assert keys == {name, "score", "units"}
-
-
 def test_long_runs_are_thinned_and_keep_their_ends(result):
     seen = tuple(Observation(at, at, 1 / at, 0.0, 1.0) for at in range(1, 5001))
     one = Configuration(0, {}, 0, observations=seen, score=1 / 5000)

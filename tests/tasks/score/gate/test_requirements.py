@@ -73,15 +73,6 @@ def test_a_requirement_is_met_or_broken_for_any_scores():
     assert verdict_of(judged(both(chacha=1.01 * (1 + 1e-7)), GUARD)) == "broken"
 
 
-def test_one_repetition_is_enough_to_break_it():
-    frame = both()
-    frame.loc[(frame["name"] == "chacha") & (frame["repetition"] == 1), "score"] = 1.02
-    (each,) = judged(frame, GUARD).requirements
-    assert (each.verdict, each.n) == ("broken", 2)
-    assert "broken in 1 of 2 repetitions" in each.explanation
-    assert each.measured == pytest.approx(1.02)
-
-
 def test_bounds_on_a_metric():
     for bound, value, holds in (
         ({"at_least": 0.5}, 0.49, False),
