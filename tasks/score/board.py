@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leaseboard.tasks.score.summary import Compared
 
 LEGEND = "CPU s: mean over jobs. × cost: times the cheapest. Jobs: finished of all."
-RANKED = "Rank: mean over datasets. w/t/l: wins, ties, losses."
+RANKED = "Rank: mean over datasets."
 RELATIVE = "Relative loss: the loss over the best naive baseline's, less is better."
 LEFT_OUT = "Relative losses leave out datasets whose best baseline has loss 0:"
 FEWER = "Rank (n/N): over n of N datasets only, so compare it with care."
@@ -50,7 +50,6 @@ def texts(found: Compared) -> pd.DataFrame:
             board.span(row, "score").ends(4 if one_set else None) or "–" for row in frame.index
         ],
         "test": frame["test"].map(number),
-        "w/t/l": frame[["wins", "ties", "losses"]].astype(str).agg("/".join, axis=1),
         "CPU s": frame["cpu_seconds"].map(lambda seconds: short(seconds, 2)),
         "× cost": frame["relative_cost"].map(lambda cost: short(cost, 3)),
         "jobs": frame["ok"].astype(str)
@@ -61,7 +60,7 @@ def texts(found: Compared) -> pd.DataFrame:
     left_out = set() if board.has_baselines else {"relative loss"}
     left_out |= set() if board.has_tests else {"test", "test rank"}
     if one_set:
-        left_out |= {"#", "rank", "test rank", "w/t/l"}
+        left_out |= {"#", "rank", "test rank"}
     elif board.has_baselines:
         left_out |= {"95 % interval", "test"}
     return shown.drop(columns=list(left_out))

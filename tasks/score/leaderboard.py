@@ -31,8 +31,6 @@ ONE_SET_RULE = (
 """Statement of a leaderboard of one dataset, in place of places, mean ranks and tests."""
 TEST = "test"
 """Metric of the results: the test score of a policy's choice by validation."""
-SPANS = ("rank", "score", "relative_loss")
-"""Columns with an interval, whose ends are in two more, such as ``rank_lower``, ``rank_upper``."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +43,10 @@ class Board:
     - ``place``: 1 for the best mean rank; equal ones share a place, and who has none is last;
     - ``rank``: mean over datasets; ``score``: mean on the common scale, more is better, of one
       dataset the mean score itself; ``relative_loss``: the loss over the best baseline's, over
-      several datasets the geometric mean; NaN where no baseline has a loss;
+      several datasets the geometric mean; NaN where no baseline has a loss; the ends of the
+      intervals of both, such as ``score_lower``, ``score_upper``;
     - ``test``, ``test_rank``: score and rank by the test score, which no algorithm saw; NaN where
       the leaderboard does not rank by validation;
-    - ``wins``, ``ties``, ``losses``: against each other algorithm on each dataset, by mean score;
     - ``cpu_seconds``: mean of a finished job; ``relative_cost``: over the cheapest algorithm's,
       the geometric mean over datasets;
     - ``ok``, ``failed``, ``ended early``, ``skipped``, ``not done``, ``jobs``: numbers of jobs;
@@ -57,11 +55,6 @@ class Board:
     """
     table: ScoreTable
     scale: Scale
-    values: Floats
-    """Scores on the scale, as those of `table`."""
-    lead: Interval | None = None
-    """Lead of the first row's score over the second's, paired over datasets, of one over
-    repetitions; None for fewer than two algorithms."""
     without_relative: tuple[str, ...] = ()
     """Datasets that relative losses leave out, because their best baseline has loss 0."""
 
@@ -90,69 +83,56 @@ class Board:
         return f"{metric_title(self.scale.metric)}, {better} is better"
 
     def span(self, name: str, of: str) -> Interval:
-        """Return the interval of algorithm `name` in the column `of`, one of `SPANS`."""
+        """Return the interval of algorithm `name` in ``score`` or ``relative_loss``."""
         return Interval(*self.frame.loc[name, [of, f"{of}_lower", f"{of}_upper"]])
 
 
 def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
     """Return the leaderboard of results as `leaseboard.tasks.score.frame.as_frame` gives them."""
-    scale = scale or Scale()
-    table, only = score_table(frame), score_table(frame).only
-    values, ranks = scale.values(table), table.ranks()
+    scale, table = scale or Scale(), score_table(frame)
+    only, values, ranks = table.only, scale.values(table), table.ranks()
     baseline, oracle = (
         np.isin(table.labels, frame["name"][frame[of].astype(bool)])
         for of in ("baseline", "oracle_baseline")
     )
     ratios = relative_losses(table, baseline)
     # What intervals are over: dataset means, or the repetitions of a single dataset.
-    means, losses = (
-        nanmean(each, axis=2) if only is None else each[:, only] for each in (values, ratios)
-    )
+    if only is None:
+        scores, losses = (nanmean(each, axis=2) for each in (values, ratios))
+    else:
+        scores, losses = table.scores[:, only], ratios[:, only]
     mean_loss = geometric_mean if only is None else mean_interval
-    spans = {
-        "rank": [mean_interval(each) for each in ranks],
-        "score": [mean_interval(e) for e in (means if only is None else table.scores[:, only])],
-        "relative_loss": [mean_loss(each) for each in losses],
-    }
-    wins, ties, losses = pairwise_wins(ranks)
+    spans = {"score": map(mean_interval, scores), "relative_loss": map(mean_loss, losses)}
     seconds = score_table(frame, "cpu_seconds")
     found = pd.concat(
-        [
-            *(pd.DataFrame(spans[of], columns=[of, f"{of}_lower", f"{of}_upper"]) for of in SPANS),
-            pd.DataFrame(
-                {
-                    **_tested(frame, table, scale),
-                    "wins": wins,
-                    "ties": ties,
-                    "losses": losses,
-                    "cpu_seconds": nanmean(seconds.scores.reshape(len(ranks), -1), axis=1),
-                    "relative_cost": _relative_cost(seconds.means),
-                    **{
-                        how: (table.states == state).sum(axis=(1, 2))
-                        for state, how in {OK: "ok", **UNFINISHED}.items()
-                    },
-                    "ranked": np.isfinite(ranks).sum(axis=1),
-                    "baseline": baseline,
-                    "oracle_baseline": oracle,
-                }
-            ),
-        ],
-        axis=1,
+        [pd.DataFrame(each, columns=[of, f"{of}_lower", f"{of}_upper"])
+         for of, each in spans.items()], axis=1,
+    )  # fmt: skip
+    found = found.assign(
+        algorithm=table.labels,
+        rank=nanmean(ranks, axis=1),
+        **_tested(frame, table, scale),
+        cpu_seconds=nanmean(seconds.scores.reshape(len(ranks), -1), axis=1),
+        relative_cost=_relative_cost(seconds.means),
+        **{
+            how: (table.states == state).sum(axis=(1, 2))
+            for state, how in {OK: "ok", **UNFINISHED}.items()
+        },
+        ranked=np.isfinite(ranks).sum(axis=1),
+        baseline=baseline,
+        oracle_baseline=oracle,
     )
     found["jobs"] = found[["ok", *UNFINISHED.values()]].sum(axis=1)
-    found["algorithm"] = table.labels
     found["place"] = found["rank"].round(9).rank(method="min", na_option="bottom").astype(int)
     # The best mean rank first; equals by score, then the cheaper one first.
-    found["gain"] = -nanmean(means, axis=1).round(9)
+    gains = values if only is None else values[:, [only]]
+    found["gain"] = -nanmean(nanmean(gains, axis=2), axis=1).round(9)
     found = found.sort_values(["place", "gain", "relative_cost"], kind="stable")
-    first = found.index[:2]
     no_loss = (table.means[baseline] <= 0).any(axis=0) & (table.signs < 0)
     return Board(
         frame=found.drop(columns="gain").set_index("algorithm"),
         table=table,
         scale=scale,
-        values=values,
-        lead=mean_interval(means[first[0]] - means[first[1]]) if len(first) > 1 else None,
         without_relative=tuple(np.array(table.problems)[no_loss].tolist()),
     )
 
@@ -171,21 +151,6 @@ def _tested(frame: pd.DataFrame, table: ScoreTable, scale: Scale) -> dict[str, F
     values = Scale(scale.zero, scale.one).values(tested)
     means, ranks = nanmean(nanmean(values, axis=2), axis=1), nanmean(tested.ranks(), axis=1)
     return {"test": means, "test_rank": ranks}
-
-
-def pairwise_wins(ranks: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return wins, ties and losses of each row against every other, over the columns both have.
-
-    `ranks`, shape (n_labels, n_problems)
-
-    Examples
-    --------
-    >>> [list(map(int, part)) for part in pairwise_wins(np.array([[1.0, 1.5], [2.0, 1.5]]))]
-    [[1, 0], [1, 1], [0, 1]]
-    """
-    mine, theirs = ranks[:, None, :], ranks[None, :, :]
-    ties = (mine == theirs).sum(axis=(1, 2)) - np.isfinite(ranks).sum(axis=1)  # with themselves
-    return (mine < theirs).sum(axis=(1, 2)), ties, (mine > theirs).sum(axis=(1, 2))
 
 
 def _relative_cost(cost: Floats) -> Floats:

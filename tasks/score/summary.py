@@ -147,24 +147,14 @@ def _cost(board: Board, frame: pd.DataFrame) -> str:
 
 def _of_several(board: Board) -> dict[str, str]:
     """Return the best algorithm, and how sure that is, on several datasets."""
-    frame, lead = board.frame, board.lead
+    frame = board.frame
     leaders = frame[frame["place"] == 1]
     verb = "ranks first" if len(leaders) == 1 else "share the first place"
     best = (
         f"{listed(leaders.index)} {verb}: mean rank {fixed(leaders['rank'].iloc[0], 2)} among"
         f" {len(frame)} algorithms on {several(leaders['ranked'].max())}."
     )
-    sure = ""
-    if lead is not None:
-        first, second = frame.index[:2]
-        sure = _tests(board, first, second)
-        if np.isfinite(lead.lower):
-            certain = "excludes" if lead.lower > 0 or lead.upper < 0 else "includes"
-            sure = (
-                f"The 95 % interval of {first}'s lead over {second} in the score is"
-                f" {lead.ends()}: it {certain} zero. {sure}"
-            )
-    return {"best": best, "how_sure": sure}
+    return {"best": best, "how_sure": _tests(board, *frame.index[:2]) if len(frame) > 1 else ""}
 
 
 def _tests(board: Board, first: str, second: str) -> str:
@@ -198,7 +188,7 @@ def _of_one_set(board: Board) -> dict[str, str]:
     behind = frame["score"].iloc[len(leaders) :].dropna()
     text += f"; {behind.index[0]} has {short(behind.iloc[0])}." if len(behind) else "."
     sure = ""
-    if board.lead is not None and np.isfinite(board.lead.value) and frame["ok"].iloc[1]:
+    if len(frame) > 1 and frame["ok"].iloc[:2].all():
         # Copies of a result count once.
         both = [table.labels.index(name) for name in frame.index[:2]]
         pairs = np.unique(table.gains[both, table.only], axis=1)

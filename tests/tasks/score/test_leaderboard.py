@@ -107,8 +107,6 @@ def test_rows_are_ordered_by_mean_rank_then_score_then_cost():
     assert list(found.frame.index) == ["exhaustive", "chacha", "vanilla"]
     best = found.frame.iloc[0]
     assert best[["place", "rank", "score"]].tolist() == [1, 1.25, 1.0]
-    assert best[["wins", "ties", "losses"]].tolist() == [3, 1, 0]
-    assert found.lead.value == pytest.approx(0.25)
     scores = {("dear", "x"): [1.0], ("cheap", "x"): [1.0], ("no", "x"): ["skipped"]}
     frame = as_frame(frame_of(scores))
     frame.loc[frame["name"] == "cheap", "cpu_seconds"] = 0.1
