@@ -17,14 +17,19 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leaseboard.tasks.jobs.suites.requirement import ROUNDING
 from leaseboard.tasks.score.numbers import fixed, short
-from leaseboard.tasks.score.table import Floats, ScoreTable, significant
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.score.leaderboard import ScoreTable
+
+Floats = NDArray[np.float64]
 
 LEVEL = 0.95
 """Confidence level of all intervals."""
@@ -99,6 +104,14 @@ def geometric_mean(ratios: Floats) -> Interval:
     with np.errstate(divide="ignore"):
         found = mean_interval(np.log(ratios))
     return Interval(*np.exp([found.value, found.lower, found.upper]).tolist())
+
+
+def significant(values: Floats, digits: int = 9) -> Floats:
+    """Return `values` rounded to `digits` significant digits, so that rounding errors are ties."""
+    finite = np.isfinite(values) & (values != 0)
+    scale = np.ones_like(values)
+    scale[finite] = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values[finite]))))
+    return np.where(finite, np.round(values * scale) / scale, values)
 
 
 @dataclass(frozen=True, slots=True)

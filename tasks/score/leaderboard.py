@@ -1,28 +1,270 @@
-"""The leaderboard: who is best, by how much, how sure, at what cost.
+"""The leaderboard: who is best, by how much, how sure, at what cost; scores and their scales.
 
 It is one data frame, of which every output is made: the terminal's table, the page, Markdown,
 MLflow's metrics, and what `leaseboard.race` returns.
 """
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.tasks.jobs.environments.kinds import choosing
+from leaseboard.tasks.jobs.job import UNDONE
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.score.inference import Interval, geometric_mean, mean_interval
-from leaseboard.tasks.score.table import (
-    OK,
-    UNFINISHED,
+from leaseboard.tasks.score.inference import (
     Floats,
-    Scale,
-    ScoreTable,
-    nanmean,
-    relative_losses,
-    score_table,
+    Interval,
+    geometric_mean,
+    mean_interval,
+    significant,
 )
+
+ROUNDING = 1e-12
+"""Relative size of what differs only because sums were rounded."""
+
+NOT_DONE, OK, FAILED, SKIPPED, EARLY = range(5)
+"""Outcomes of a repetition."""
+
+UNFINISHED = {FAILED: "failed", EARLY: "ended early", SKIPPED: "skipped", NOT_DONE: "not done"}
+"""Outcomes without a score, in words."""
+
+MISSING_RULE = (
+    "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"
+    " consumed its budget, counts as the worst score that any algorithm reached on that dataset;"
+    " an algorithm without any score there ranks last."
+    " A job that was skipped or is not done is left out, for that algorithm on that dataset only."
+    " Means and spreads of raw scores are of finished repetitions alone."
+)
+"""The rule that every table of the leaderboard states."""
+
+ORACLE_RULE = (
+    "Hindsight: an algorithm that declares to use what cannot be known in time, a mark to measure"
+    " by and no competitor."
+)
+"""The rule of leaderboards with such an algorithm."""
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The scores of one metric."""
+
+    labels: tuple[str, ...]
+    problems: tuple[str, ...]
+    """The algorithms and the datasets, in the order of the results."""
+    directions: tuple[str, ...]
+    """``min`` or ``max``, one a dataset."""
+    scores: Floats
+    """As measured; NaN where one is missing, shape (n_labels, n_problems, n_repetitions)."""
+    states: NDArray[np.int8]
+    """`OK`, `FAILED`, `SKIPPED`, `NOT_DONE`, or `EARLY` for an ending before the budget's."""
+
+    @property
+    def only(self) -> int | None:
+        """The place of a single dataset, or of the one of several that alone has any score."""
+        if len(self.problems) == 1:
+            return 0
+        scored = np.flatnonzero(np.isfinite(self.scores).any(axis=(0, 2))).tolist()
+        return int(scored[0]) if len(scored) == 1 else None
+
+    @property
+    def signs(self) -> Floats:
+        """Factors that make more better, one a dataset."""
+        return np.array([1.0 if direction == "max" else -1.0 for direction in self.directions])
+
+    @property
+    def means(self) -> Floats:
+        """Mean score of the finished repetitions, shape (n_labels, n_problems)."""
+        return nanmean(self.scores, axis=2)
+
+    @property
+    def sds(self) -> Floats:
+        """Standard deviation (n - 1) over finished repetitions; NaN for fewer than two."""
+        n = np.isfinite(self.scores).sum(axis=2)
+        squares = (self.scores - self.means[:, :, None]) ** 2
+        sds = np.sqrt(np.nansum(squares, axis=2) / np.maximum(n - 1, 1))
+        with np.errstate(invalid="ignore"):
+            sds[sds <= ROUNDING * np.abs(self.means)] = 0.0
+        return np.where(n > 1, sds, np.nan)
+
+    @property
+    def gains(self) -> Floats:
+        """Scores with signs by which more is better, failures imputed by `MISSING_RULE`."""
+        gains = self.scores * self.signs[None, :, None]
+        worst = np.fmin.reduce(gains, axis=(0, 2), initial=np.nan)
+        failed = np.isin(self.states, (FAILED, EARLY))
+        return np.where(failed, worst[None, :, None], gains)
+
+    @property
+    def standings(self) -> Floats:
+        """Mean gain by `MISSING_RULE`, shape (n_labels, n_problems): what ranks compare.
+
+        Minus infinity for an algorithm that failed in every repetition, NaN if it was skipped.
+        """
+        cells = nanmean(self.gains, axis=2)
+        ok = (self.states == OK).any(axis=2)
+        failed = np.isin(self.states, (FAILED, EARLY)).any(axis=2)
+        return np.where(failed & ~ok, -np.inf, cells)
+
+    def ranks(self) -> Floats:
+        """Return the rank of each algorithm's mean on each dataset, 1 the best, ties shared.
+
+        NaN where the algorithm was skipped, or where no one has a score.
+        """
+        cells = self.standings
+        ranks = pd.DataFrame(-significant(cells)).rank().to_numpy()
+        return np.where(np.isfinite(cells).any(axis=0), ranks, np.nan)
+
+
+def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
+    """Return the table of a column (``score``, ``cpu_seconds``) or of one of the `metrics`.
+
+    `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
+    """
+    values = (
+        frame[metric]
+        if metric in frame.columns
+        else pd.Series([each.get(metric) for each in frame["metrics"]], frame.index)
+    )
+    ok, complete = frame["status"] == "ok", frame["complete"].astype(bool)
+    skipped, undone = frame["status"] == "skipped", frame["status"] == UNDONE
+    states = np.select([ok & complete, ok, skipped, undone], [OK, EARLY, SKIPPED, NOT_DONE],
+                       FAILED)  # fmt: skip
+    coded = [pd.factorize(frame["name"]), pd.factorize(frame["data"]),
+             pd.factorize(frame["repetition"], sort=True)]  # fmt: skip
+    places = tuple(codes for codes, _ in coded)
+    (_, labels), (_, problems), _ = coded
+    table = ScoreTable(
+        tuple(labels),
+        tuple(problems),
+        tuple(
+            _direction(data, rows[rows["status"] == "ok"])
+            for data, rows in frame.groupby("data", sort=False)
+        ),
+        np.full([len(names) for _, names in coded], np.nan),
+        np.full([len(names) for _, names in coded], NOT_DONE, dtype=np.int8),
+    )
+    table.scores[places] = values.astype("float64").where(ok & complete)
+    table.states[places] = states
+    return table
+
+
+def nanmean(values: Floats, axis: int) -> Floats:
+    """Return the mean of the finite numbers; NaN, without a warning, of none."""
+    n = np.isfinite(values).sum(axis=axis)
+    total = np.where(np.isfinite(values), values, 0.0).sum(axis=axis)
+    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+
+
+def _direction(data: object, rows: pd.DataFrame) -> str:
+    """Return the direction of the finished jobs of a dataset."""
+    kinds, metrics = sorted(set(rows["direction"])), sorted(set(rows["metric"]))
+    if len(kinds) > 1 or len(metrics) > 1:
+        raise UsageError(
+            f"results on {data} have metrics {', '.join(metrics)} ({', '.join(kinds)}):"
+            " a leaderboard compares results of one metric"
+        )
+    return kinds[0] if kinds else "min"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Common scale of the scores of several datasets.
+
+    It is `normalised` where `zero` and `one` are named, else `scaled`.
+    """
+
+    zero: str | None = None
+    one: str | None = None
+    """Algorithms whose scores are 0 and 1."""
+    meaningless: Collection[str] = ()
+    """Datasets that the suite leaves out; they are ranked nevertheless."""
+    metric: str = "score"
+
+    @property
+    def name(self) -> str:
+        """Name of the scale."""
+        metric = metric_title(self.metric)
+        if self.zero is not None:
+            return f"normalised {metric}: {self.zero} is 0, {self.one} is 1"
+        return f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
+
+    def values(self, table: ScoreTable) -> Floats:
+        """Return scores on the scale; NaN on the datasets that are `meaningless` on it."""
+        named = self.zero is not None
+        values = normalised(table, self.zero, self.one) if named else scaled(table)
+        values[:, [problem in self.meaningless for problem in table.problems]] = np.nan
+        return values
+
+
+def normalised(table: ScoreTable, zero: str | None, one: str | None) -> Floats:
+    """Return ChaCha's normalised score: 0 is as good as `zero`, 1 as good as `one`.
+
+    ``(L_zero - L) / (L_zero - L_one)``, with the mean scores of `zero` and `one` on the
+    dataset; above 1 is better than `one` (Wu et al. 2021, section 5).
+
+    Returns
+    -------
+    ndarray, shape (n_labels, n_problems, n_repetitions)
+        NaN on datasets where it has no meaning: `one` is not better than `zero`, or one of
+        them has no score.
+    """
+    gains = table.gains
+    means = pd.DataFrame(table.means * table.signs, index=list(table.labels))
+    base, best = (means.reindex([label]).to_numpy()[0] for label in (zero, one))
+    with np.errstate(invalid="ignore"):
+        span = np.where(best - base > ROUNDING * np.abs(base), best - base, np.nan)
+    above = gains - base[None, :, None]
+    above[np.abs(above) <= ROUNDING * np.abs(base)[None, :, None]] = 0.0
+    return np.asarray(above / span[None, :, None])
+
+
+def scaled(table: ScoreTable) -> Floats:
+    """Return 1 for the best algorithm of each repetition, 0 for the worst; equals are all 1.
+
+    A repetition that failed or ended early is 0, also where all that finished are equal.
+
+    The scale of suites that name no ``normalise``. It depends on who takes part. Repetitions
+    are scaled one by one because their splits, which all algorithms share, move all scores.
+
+    Returns
+    -------
+    ndarray, shape (n_labels, n_problems, n_repetitions)
+    """
+    gains = table.gains
+    there = np.isfinite(gains)
+    best = np.where(there, gains, -np.inf).max(axis=0)
+    worst = np.where(there, gains, np.inf).min(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (gains - worst) / (best - worst)
+        equal = best - worst <= ROUNDING * np.maximum(np.abs(best), np.abs(worst))
+    failed = np.isin(table.states, (FAILED, EARLY))
+    return np.where(there, np.where(failed, 0.0, np.where(equal, 1.0, ratio)), np.nan)
+
+
+def relative_losses(table: ScoreTable, references: NDArray[np.bool_]) -> Floats:
+    """Return score over the best mean score of `references`, of datasets with a loss (``min``).
+
+    Below 1 is better than the best of them. A repetition that failed counts by `MISSING_RULE`.
+
+    - `references`, shape (n_labels,): marks them.
+
+    Returns
+    -------
+    ndarray, shape (n_labels, n_problems, n_repetitions)
+        NaN where the score is not a loss, no reference has one, or its loss is not positive.
+    """
+    with np.errstate(invalid="ignore"):
+        base = np.fmin.reduce(table.means[references], axis=0, initial=np.nan)
+        usable = (base > 0) & (table.signs < 0)
+    return np.asarray(-table.gains / np.where(usable, base, np.nan)[None, :, None])
+
 
 ONE_SET_RULE = (
     "One dataset gives no ranks: algorithms are in the order of their mean scores, and other data"

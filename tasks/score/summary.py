@@ -22,17 +22,18 @@ from leaseboard.tasks.score.frame import (
     metric_title,
     rows_cut,
 )
-from leaseboard.tasks.score.inference import ALPHA, pairwise, wilcoxon
-from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, leaderboard
-from leaseboard.tasks.score.numbers import fixed, short
-from leaseboard.tasks.score.table import (
+from leaseboard.tasks.score.inference import ALPHA, pairwise, significant, wilcoxon
+from leaseboard.tasks.score.leaderboard import (
     OK,
+    ONE_SET_RULE,
     UNFINISHED,
+    Board,
     Scale,
     ScoreTable,
+    leaderboard,
     score_table,
-    significant,
 )
+from leaseboard.tasks.score.numbers import fixed, short
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.suite import Suite

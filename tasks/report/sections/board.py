@@ -25,10 +25,9 @@ from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, number
 from leaseboard.tasks.score.board import notes, texts
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.score.leaderboard import TEST, Board
+from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.score.summary import distinct
-from leaseboard.tasks.score.table import UNFINISHED, ScoreTable, score_table
 from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
 
 LOWEST = -1.0

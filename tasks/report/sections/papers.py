@@ -14,19 +14,21 @@ from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Section, Table, data_cell
+from leaseboard.tasks.score.inference import Floats
 from leaseboard.tasks.score.numbers import fixed
-from leaseboard.tasks.score.published import printed_decimals, published_against_measured
-from leaseboard.tasks.score.regret import Where, regrets
-from leaseboard.tasks.score.selection import (
+from leaseboard.tasks.score.papers import (
     REFERENCE,
     RULE,
     Truth,
+    Where,
     compare,
+    printed_decimals,
+    published_against_measured,
+    regrets,
     standings,
     with_metrics,
 )
 from leaseboard.tasks.score.summary import scale_of
-from leaseboard.tasks.score.table import Floats
 
 PREFIX = "exploitation."
 """Prefix of the metrics with an arm's share of the pulls."""

@@ -11,7 +11,7 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import Event
 from leaseboard.tasks.jobs.job import FAILURES
 from leaseboard.tasks.jobs.suites.requirement import Requirement
-from leaseboard.tasks.score.selection import REFERENCE, Truth, compare
+from leaseboard.tasks.score.papers import REFERENCE, Truth, compare
 
 DERIVED = {
     "loss": "accuracy lost against full-run on the same split (environment samples)",

@@ -17,7 +17,7 @@ from leaseboard.tasks.score.inference import (
     pairwise,
     wilcoxon,
 )
-from leaseboard.tasks.score.table import score_table
+from leaseboard.tasks.score.leaderboard import score_table
 
 EFFECTS = {
     "normal": (lambda random, n: random.normal(1.0, 1.0, n), 1.0),

@@ -8,13 +8,13 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.score.frame import as_frame, by_measure
-from leaseboard.tasks.score.leaderboard import leaderboard
-from leaseboard.tasks.score.table import (
+from leaseboard.tasks.score.leaderboard import (
     FAILED,
     NOT_DONE,
     OK,
     SKIPPED,
     Scale,
+    leaderboard,
     normalised,
     scaled,
     score_table,

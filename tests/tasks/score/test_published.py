@@ -7,8 +7,8 @@ import pytest
 
 from leaseboard.tasks.jobs.suites.suite import Printed
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.published import published_against_measured
-from leaseboard.tasks.score.table import Scale
+from leaseboard.tasks.score.leaderboard import Scale
+from leaseboard.tasks.score.papers import published_against_measured
 
 SCALE = Scale("vanilla", "exhaustive")
 SCORES = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.tasks.score.regret import regret_of, regrets
+from leaseboard.tasks.score.papers import regret_of, regrets
 
 QUICK, SLOW = np.array([0.5, 0.9, 0.9, 0.9]), np.array([0.5, 0.5, 0.5, 0.8])
 

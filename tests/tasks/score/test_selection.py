@@ -11,7 +11,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.events import Started
-from leaseboard.tasks.score.selection import Truth, compare, standings
+from leaseboard.tasks.score.papers import Truth, compare, standings
 from tests.selections import SimulatedLearners
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.8, 0.5)

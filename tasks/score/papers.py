@@ -1,8 +1,8 @@
-"""Configuration selection compared with Full-run: speed-up, loss, calibration, ranks."""
+"""The papers' own comparisons: printed numbers, regret over time, selections next to Full-run."""
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,8 +20,119 @@ from leaseboard.algorithms.events import (
     of,
 )
 from leaseboard.tasks.jobs.environments.kinds import choosing
+from leaseboard.tasks.jobs.suites.suite import Printed
 from leaseboard.tasks.score.frame import finished
-from leaseboard.tasks.score.table import ROUNDING
+from leaseboard.tasks.score.inference import Floats, mean_interval, significant
+from leaseboard.tasks.score.leaderboard import ROUNDING, Scale, normalised, score_table
+
+
+def published_against_measured(
+    frame: pd.DataFrame, claims: Sequence[Printed], scale: Scale | None = None
+) -> pd.DataFrame:
+    """Return each claim with its measurement, in order.
+
+    - `claims`: a metric is ``score``, ``normalised_score`` (needs a `scale` with its two ends),
+      ``cpu_seconds`` or a name in the results' `metrics`.
+
+    Returns
+    -------
+    DataFrame
+        The fields of the claims, and ``measured`` with its standard deviation ``measured_sd`` over
+        the ``n`` finished repetitions; it divides by n: so do the papers' (ChaCha's Table 1 comes
+        out to the digit). ``agrees`` is whether the difference is at most the suite's tolerance
+        where it has one, else, rounded to the digits that the paper prints, at most the paper's
+        own standard deviation; None without both, and where nothing was measured.
+    """
+    table, values = score_table(frame), dict[str, Floats]()
+    rows = []
+    for claim in claims:
+        if claim.metric not in values:
+            values[claim.metric] = score_table(frame, claim.metric).scores
+            if claim.metric == "normalised_score" and scale and scale.zero:
+                measured = normalised(table, scale.zero, scale.one)
+                values[claim.metric] = np.where(np.isfinite(table.scores), measured, np.nan)
+        mine = np.empty(0)
+        if claim.algorithm in table.labels and claim.data in table.problems:
+            place = table.labels.index(claim.algorithm), table.problems.index(claim.data)
+            mine = values[claim.metric][place]
+            mine = mine[np.isfinite(mine)]
+        found: dict[str, object] = {"measured": np.nan, "measured_sd": np.nan, "agrees": None}
+        if len(mine):
+            mean, agrees = float(mine.mean()), None
+            if claim.tolerance is not None:
+                agrees = abs(mean - claim.value) - 1e-9 <= claim.tolerance
+            elif claim.sd is not None:
+                printed = round(mean, printed_decimals(claim.value, claim.sd))
+                agrees = abs(printed - claim.value) - 1e-9 <= claim.sd
+            sd = mine.std() if len(mine) > 1 else np.nan
+            found = {"measured": mean, "measured_sd": sd, "agrees": agrees}
+        rows.append({**claim.model_dump(), **found, "n": len(mine)})
+    return pd.DataFrame(rows).astype({"agrees": object})
+
+
+def printed_decimals(value: float, sd: float | None) -> int:
+    """Return with how many decimals the paper prints a number and its spread, at least two.
+
+    YAML keeps no trailing zeros: a 0.1 was most likely printed as 0.10.
+    """
+    texts = [repr(float(number)) for number in (value, sd or 0.0)]
+    return max([2, *(len(text.partition(".")[2].removesuffix("0"))
+                     for text in texts if "e" not in text)])  # fmt: skip
+
+
+Where = tuple[str, int]
+"""A dataset and a repetition."""
+
+
+def regret_of(curve: Floats, top: float, n_trials: int) -> float:
+    """Return the mean regret over `n_trials` trials.
+
+    `curve`: the best reward after each trial; a policy that stopped keeps its last one.
+
+    Examples
+    --------
+    >>> regret_of(np.array([0.5, 0.75]), 1.0, 4)
+    0.3125
+    """
+    left = top - np.concatenate([curve, np.full(n_trials - len(curve), curve[-1])])
+    return float(left.mean())
+
+
+def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
+    """Return every algorithm's mean regret in hundredths and rank, the least regret first.
+
+    - `runs`: the best reward after each trial, by dataset and repetition, then by label. Only
+      those that all labels finished count.
+
+    Returns
+    -------
+    DataFrame
+        By label: the number of runs; regret over time and rank among all within a repetition, as
+        `Interval`; how many times it is the regret of the first label. Empty if there is nothing
+        to compare.
+    """
+    labels = list(dict.fromkeys(label for by_label in runs.values() for label in by_label))
+    whole = {where: runs[where] for where in runs if runs[where].keys() == set(labels)}
+    if len(labels) < 2 or not whole:
+        return pd.DataFrame()
+    found = {}
+    for where, by_label in whole.items():
+        top, n_trials = max(c.max() for c in by_label.values()), max(map(len, by_label.values()))
+        found[where] = {label: regret_of(by_label[label], top, n_trials) for label in labels}
+    frame = pd.DataFrame(found).T  # a row a dataset and repetition, a column a label
+    ranks = frame.apply(lambda column: significant(column.to_numpy())).rank(axis=1)
+    # What intervals are over: dataset means, or the repetitions of a single dataset.
+    level = 0 if frame.index.get_level_values(0).nunique() > 1 else 1
+    regret, rank = (each.groupby(level=level).mean() for each in (100 * frame, ranks))
+    means = regret.mean().sort_values(kind="stable")
+    shown = {
+        "Runs": dict.fromkeys(labels, len(whole)),
+        "Mean regret": {label: mean_interval(regret[label].to_numpy()) for label in labels},
+        "Times the first": (means / (means.iloc[0] or np.nan)).fillna(1.0),
+        "Mean rank": {label: mean_interval(rank[label].to_numpy()) for label in labels},
+    }
+    return pd.DataFrame(shown, means.index)
+
 
 REFERENCE = "full-run"
 """The registered name of what trains every configuration in full."""
