@@ -1,4 +1,7 @@
-"""The kernel's progressive predictions equal those of the installed wheel, bit for bit."""
+"""The kernel's progressive predictions equal those of the installed wheel, bit for bit.
+
+Models side by side, in lanes, compute what each computes alone; a branch goes its own way.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_models import Learner
+from leaseboard.algorithms.online.kernel import LOGISTIC, SQUARED
+from leaseboard.algorithms.online.kernel_models import KernelModels, Learner
+from leaseboard.algorithms.online.placement import predict_one
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.reference.vw import OPTIONS
 from leaseboard.tasks.fetch import loading
@@ -120,3 +125,100 @@ def test_identical_on_full_real_streams(name, interactions, mirror):
     configuration = VWConfiguration(tuple(map(tuple, interactions)))
     given_ = stream.features, stream.labels, stream.task
     assert_identical(*both(stream_schema(stream), configuration, *given_))
+
+
+SETS = ["ab", "ac", "bd", "cc", "aad", "abd", "abcd", "dd"]
+
+
+def configured(chosen, rate=0.5):
+    return VWConfiguration(tuple(tuple(one) for one in chosen), rate)
+
+
+def pool_of(schema, configurations, loss):
+    models = KernelModels(schema, len(configurations), loss)
+    for slot, configuration in enumerate(configurations):
+        models.start(slot, configuration)
+    return models
+
+
+def learned(models, examples, labels, importances, groups):
+    """Return what is predicted as the slots of one group after another learn the block."""
+    block = (*map(np.ascontiguousarray, (examples, labels, importances)),)
+    found = np.zeros((len(labels), len(models.layouts)), dtype=np.float32)
+    for live in groups:
+        models.learn(*block, live, found)
+    return found
+
+
+def assert_the_same(configurations, examples, labels, importances, loss):
+    """Assert that predictions, tables, sums and ranges are the same bits in lanes and alone."""
+    together, alone = (pool_of(GROUPS, configurations, loss) for _ in range(2))
+    slots, block = np.arange(len(configurations)), (examples, labels, importances)
+    one, other = learned(together, *block, slots[None]), learned(alone, *block, slots[:, None])
+    np.testing.assert_array_equal(one.view(np.int32), other.view(np.int32))
+    together.leave_lanes()
+    for name in ("tables", "sums", "labels"):
+        mine, its = (np.asarray(getattr(models.pool, name)) for models in (together, alone))
+        np.testing.assert_array_equal(mine.view(np.int32), its.view(np.int32), err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "bits", "alone"),
+    [
+        ([[]], 18, 1),  # measured, in microseconds an example: .12 in lanes, .09 alone
+        ([[], []], 18, 0),  # .13, .18
+        ([[], ["ab"], [], ["ac"], []], 18, 0),  # .13, .45
+        ([["abcd", "abd", "aad", "cc", "aa"], [], [], []], 18, 1),
+        ([[], [], ["ab", "cd", "cc"]], 3, 3),  # terms share cells
+    ],
+)
+def test_models_go_where_they_are_faster(chosen, bits, alone):
+    schema = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=bits)
+    models = pool_of(schema, [configured(one) for one in chosen], SQUARED)
+    features, labels = random_stream(0, n=10)
+    learned(models, features, labels, np.ones_like(labels), [np.arange(len(chosen))])
+
+    assert models.pool.n_single == alone
+
+
+extremes = values | st.sampled_from([-0.0, 1e-38, 3e38, -3e38])
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    rows=st.lists(st.lists(extremes, min_size=7, max_size=7), min_size=8, max_size=16),
+    chosen=st.lists(st.lists(st.sampled_from(SETS), max_size=3, unique=True), min_size=4),
+    rate=st.sampled_from([1e-4, 0.5, 2.0]),
+    loss=st.sampled_from([SQUARED, LOGISTIC]),
+    importances=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1e30]), min_size=16, max_size=16),
+)
+def test_any_numbers(rows, chosen, rate, loss, importances):
+    block = np.array(rows, dtype=np.float32)
+    weights = np.array(importances[: len(rows)], dtype=np.float32)
+    examples, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
+    if loss == LOGISTIC:
+        labels = np.where(labels > 0, np.float32(1), np.float32(-1))
+    configurations = [configured(one, rate) for one in chosen]
+    assert_the_same(configurations, examples, labels, weights, loss)
+
+
+def test_nothing_is_refused_in_the_place_of_models():
+    row = np.zeros(6, np.float32)
+    with pytest.raises(TypeError, match="None"):
+        predict_one(row, np.zeros(1, np.int64), None, row)
+
+
+def test_a_branch_starts_with_its_parents_prediction_and_goes_its_own_way():
+    parent, wider, faster = (("ab",), 2.0), (("ab", "bc"), 2.0), (("ab",), 8.0)
+    features, labels = random_stream(seed=4, n=60)
+    models, slots, ones = KernelModels(GROUPS, 4), np.arange(4), np.ones(60, np.float32)
+    found = np.zeros((60, 4), dtype=np.float32)
+    models.start(0, configured(*parent))
+    models.learn(features[:40], labels[:40], ones[:40], slots[:1], found[:40])
+    for slot, branch in enumerate((parent, wider, faster), start=1):
+        models.start(slot, configured(*branch), parent=0)
+    models.learn(features[40:], labels[40:], ones[40:], slots, found[40:])
+
+    assert found[40:, 1].tolist() == found[40:, 0].tolist()
+    assert (found[40, 1:] == found[40, 0]).all()
+    assert (found[41, 2:] != found[41, 0]).all()
