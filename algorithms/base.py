@@ -126,10 +126,6 @@ class Environment(ABC):
         made: Made = self._made[make]
         return made
 
-    def completed(self, event: Event) -> Event:
-        """Return an algorithm's event, completed by what only the environment knows."""
-        return event
-
     def bars(self, algorithm: Algorithm[Any]) -> str:
         """Return why the algorithm cannot work here, as the end of a sentence; or nothing."""
         del algorithm
@@ -272,7 +268,7 @@ def play(name: str, algorithm: Algorithm, env: Environment, seed: int, seen: Any
     model = None
     try:
         while True:
-            yield env.completed(next(run))
+            yield next(run)
     except StopIteration as stop:
         model = stop.value
     finally:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.events import Event, TrialFinished
+from leaseboard.algorithms.events import Event
 
 Unit = Literal["trials", "cpu_seconds", "wall_seconds"]
 
@@ -122,7 +123,7 @@ class PullsEnvironment(Environment):
     A trial that would end after the budget is cut off: it is charged what was left and its
     reward is 0, because its score would not have been seen.
 
-    Policies see no test score; the log gets them in `completed`.
+    It reports leases, trials and the best one as events; policies see no test score.
 
     Parameters
     ----------
@@ -180,7 +181,8 @@ class PullsEnvironment(Environment):
         self._next = [0] * len(trials.arms)
         self._pulls = [0] * len(trials.arms)
         self._best: Trial | None = None
-        self._tests = deque[float | None]()
+        self._n_admitted = len(trials.arms)
+        self._champion: int | None = None
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
 
@@ -205,29 +207,37 @@ class PullsEnvironment(Environment):
                 most = min(most, max(0.0, left - reserved) / len(arms))
             self._trials.prefetch([(arm, self._next[arm]) for arm in some], self._limit(most))
 
-    def pull(self, arm: int) -> Trial:
-        """Return the next trial of `arm`; the budget is charged its recorded cost."""
-        most = self._may_take(arm)
-        return self._charge(self._trials.trial(arm, self._next[arm], self._limit(most)), most)
+    def admit(self) -> Iterator[Event]:
+        """Admit the arms, before any trial."""
+        for arm, name in enumerate(self.arms):
+            yield events.ConfigurationAdmitted(
+                at=0, configuration=arm, parameters={"arm": name}, origin="arm"
+            )
 
-    def pull_joint(self, optimiser: str) -> Trial:
-        """Return the next trial of an optimiser that chooses the arm itself."""
+    def pull(self, arm: int) -> Generator[Event, None, Trial]:
+        """Lease one more trial to `arm`, and run it; the budget is charged its recorded cost."""
+        yield self._lease(arm)
+        most = self._may_take(arm)
+        trial = self._trials.trial(arm, self._next[arm], self._limit(most))
+        return (yield from self._charge(trial, most))
+
+    def pull_joint(self, optimiser: str) -> Generator[Event, None, Trial]:
+        """Run the next trial of an optimiser that chooses the arm itself."""
         n, left = self._joint_pulls[optimiser], self._left()
         if self.shares and self.unit != "trials":
             left = max(0.0, left - self._reserve())
         trial = self._trials.joint_trial(optimiser, n, self._limit(left))
         self._joint_pulls[optimiser] += 1
-        return self._charge(trial, left)
+        yield self._lease(trial.arm)
+        return (yield from self._charge(trial, left))
+
+    def _lease(self, arm: int) -> Event:
+        n = self._pulls[arm]
+        return events.LeaseGranted(at=self.at, configuration=arm, amount=n + 1, fresh=n == 0)
 
     def _limit(self, most: float) -> float:
         """Return the seconds of a trial that may cost `most` units."""
         return math.inf if self.unit == "trials" else most
-
-    def completed(self, event: Event) -> Event:
-        """Return the log's form of an event: a trial's with its test score."""
-        if isinstance(event, TrialFinished):
-            return replace(event, test=self._tests.popleft())
-        return event
 
     def score(self) -> Score:
         """Return the best trial's validation score; NaN without a pull.
@@ -274,8 +284,8 @@ class PullsEnvironment(Environment):
             return left * OF_FIRST
         return left / max(LEAST_TRIALS, waiting if self._pulls[arm] == 0 else 0)
 
-    def _charge(self, trial: Trial, most: float) -> Trial:
-        """Charge `trial`, which may cost `most`, and return what a policy sees of it."""
+    def _charge(self, trial: Trial, most: float) -> Generator[Event, None, Trial]:
+        """Charge and report `trial`, which may cost `most`; return what a policy sees of it."""
         cost = trial.fidelity if self.unit == "trials" else getattr(trial, self.unit)
         if trial.status == "ok" and not math.isfinite(trial.reward):
             trial = _failed(trial, "diverged", "the feedback is not a finite number")
@@ -290,13 +300,34 @@ class PullsEnvironment(Environment):
             self._next[trial.arm] += 1
         self.at = min(self.budget, self.at + cost)
         self._pulls[trial.arm] += 1
-        self._tests.append(trial.test)
         feedback = replace(trial, parameters=dict(trial.parameters), test=None, measures={})
         self._cost = self._cost.plus(trial.cpu_seconds, trial.wall_seconds)
+        number, self._n_admitted = self._n_admitted, self._n_admitted + 1
+        yield events.ConfigurationAdmitted(
+            at=self.at,
+            configuration=number,
+            parameters={"arm": self.arms[trial.arm], **trial.parameters},
+            parent=trial.arm,
+            origin="trial",
+        )
+        yield events.TrialFinished(
+            at=self.at,
+            configuration=number,
+            arm=trial.arm,
+            reward=trial.reward,
+            test=trial.test,
+            cpu_seconds=trial.cpu_seconds,
+            wall_seconds=trial.wall_seconds,
+            status=trial.status,
+            reason=trial.reason,
+            seed=trial.seed,
+        )
         if trial.status != "ok":
             self._failures[trial.reason] += 1
         elif (trial.fidelity == 1 or self.shares) and _standing(trial) > _standing(self._best):
             self._best, self.best = trial, feedback
+            yield events.ChampionChanged(at=self.at, configuration=number, previous=self._champion)
+            self._champion = number
         return feedback
 
     def _why_nothing(self) -> LeaseboardError:

@@ -16,7 +16,7 @@ from pydantic import Field
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import pulls
-from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Unit
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
 from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError, UsageError, short
 from leaseboard.algorithms.seeds import generator
 
@@ -243,15 +243,12 @@ class ArmPolicy(pulls.PullsAlgorithm):
         """Pull arms until the budget ends or none is left; the answer is the best trial."""
         problem = Problem(len(env.arms), env.budget, env.unit, env.tunable, names=tuple(env.arms))
         policy = self.start(problem, seed)
-        record = Record(env)
-        yield from record.arms()
+        yield from env.admit()
         while env.at < env.budget and policy.candidates.any():
             before = env.at
             env.prefetch(policy.certain())
             arm = policy.select()
-            yield record.lease(arm, before, env.pulls[arm])
-            trial = env.pull(arm)
-            yield from record.trial(trial)
+            trial = yield from env.pull(arm)
             if trial.reason == pulls.OVERRUN:  # which says nothing about the arm
                 break
             candidates = policy.candidates.copy()
@@ -262,59 +259,6 @@ class ArmPolicy(pulls.PullsAlgorithm):
                 policy.update(arm, trial.reward, env.at - before, failure)
             yield from _verdicts(policy, candidates, arm, env.at)
         env.note({"retired_arms": float(policy.retired.sum())})
-
-
-class Record:
-    """Events of an environment of arms: admissions, leases, trials, champions."""
-
-    def __init__(self, env: PullsEnvironment) -> None:
-        self._env = env
-        self._next = len(env.arms)
-        self._champion: int | None = None
-        self._best = env.best
-
-    def arms(self) -> Iterator[events.Event]:
-        """Admit the arms, before any trial."""
-        for arm, name in enumerate(self._env.arms):
-            yield events.ConfigurationAdmitted(
-                at=0, configuration=arm, parameters={"arm": name}, origin="arm"
-            )
-
-    @staticmethod
-    def lease(arm: int, at: float, pulled: int) -> events.LeaseGranted:
-        """Grant one more trial to `arm`, which has had `pulled`."""
-        return events.LeaseGranted(at=at, configuration=arm, amount=pulled + 1, fresh=pulled == 0)
-
-    def trial(self, trial: Trial, origin: str = "trial") -> Iterator[events.Event]:
-        """Report a trial that the environment has just run, and a change of champion.
-
-        The environment adds the test score, which policies do not see.
-        """
-        configuration, self._next = self._next, self._next + 1
-        at = self._env.at
-        yield events.ConfigurationAdmitted(
-            at=at,
-            configuration=configuration,
-            parameters={"arm": self._env.arms[trial.arm], **trial.parameters},
-            parent=trial.arm,
-            origin=origin,
-        )
-        yield events.TrialFinished(
-            at=at,
-            configuration=configuration,
-            arm=trial.arm,
-            reward=trial.reward,
-            cpu_seconds=trial.cpu_seconds,
-            wall_seconds=trial.wall_seconds,
-            status=trial.status,
-            reason=trial.reason,
-            seed=trial.seed,
-        )
-        if self._env.best is not self._best:
-            yield events.ChampionChanged(
-                at=at, configuration=configuration, previous=self._champion
-            )
-            self._champion, self._best = configuration, self._env.best
 
 
 @pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
@@ -340,13 +284,9 @@ class JointSpace(pulls.PullsAlgorithm):
 
     def run(self, env: PullsEnvironment, seed: int) -> Run:
         """Run the optimiser's trials in its own order until the budget ends."""
-        record = Record(env)
-        yield from record.arms()
+        yield from env.admit()
         while env.at < env.budget:
-            before = env.at
-            trial = env.pull_joint(self.optimiser)
-            yield record.lease(trial.arm, before, env.pulls[trial.arm] - 1)
-            yield from record.trial(trial)
+            trial = yield from env.pull_joint(self.optimiser)
             if trial.reason == pulls.UNAFFORDABLE:
                 return  # nor is it the next time
 

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Algorithm
-from leaseboard.algorithms.policies.policy import Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,14 +78,10 @@ class OnPulls(Algorithm):
     environment: ClassVar[str] = "pulls"
 
     def run(self, env, seed):
-        record = Record(env)
-        yield from record.arms()
+        yield from env.admit()
         while env.at < env.budget:
-            arm = self.best(env)
-            yield record.lease(arm, env.at, env.pulls[arm])
-            trial = env.pull(arm)
+            trial = yield from env.pull(self.best(env))
             self.see(env, trial)
-            yield from record.trial(trial)
 
     def best(self, env):
         """Return the next arm."""

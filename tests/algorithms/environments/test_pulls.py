@@ -11,6 +11,7 @@ from leaseboard.algorithms.environments.pulls import (
 )
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.policies.bandits import Average
+from tests.algorithms.played import ended
 
 
 class Listed(Trials):
@@ -48,7 +49,7 @@ def test_a_trial_that_can_be_stopped_may_begin_with_most_of_what_is_not_reserved
     trials = Asked([(0.5, 10)], [(0.5, 10)], stoppable=(first, True))
     env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True, reserve=lambda: 20.0)
     for arm in (0, 1, 1):
-        env.pull(arm)
+        ended(env.pull(arm))
 
     # Of 80, then half of 70 and of 60.
     assert trials.seconds == [most, 35, 30]
@@ -61,15 +62,15 @@ def test_what_runs_ahead_of_its_pulls_is_spent_before_it_is_charged():
     env.prefetch([0, 1])
     trials.spent_cpu_seconds = 80.0  # the first two were stopped: they have cost, and no record
     env.prefetch([0, 1])
-    env.pull(0)
+    ended(env.pull(0))
 
     assert trials.seconds == [50, 50, 10, 10, 10]
 
 
 def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
     env = PullsEnvironment(Listed([(0.5, 3.0), (0.9, 4.0)]), budget=5.0, unit="cpu_seconds")
-    env.pull(0)
-    trial = env.pull(0)
+    ended(env.pull(0))
+    _, trial = ended(env.pull(0))
 
     assert (trial.status, trial.reason, trial.reward) == ("timeout", OVERRUN, 0.0)
     assert env.at == 5.0

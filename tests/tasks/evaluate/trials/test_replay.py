@@ -16,6 +16,7 @@ from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.evaluate.trials.spaces import load_space
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
+from tests.algorithms.played import ended
 
 ARMS = ["bernoulli_nb", "decision_tree", "gaussian_nb", "k_nearest_neighbors"]
 
@@ -135,7 +136,7 @@ def test_a_trial_is_stopped_at_what_is_left_of_a_budget_and_is_not_stored(tmp_pa
     limits = Limits(cpu_seconds=60.0, memory_mb=4000)
     trials = replace(stored(tmp_path, limits=limits), space=load_space(str(space)))
     environment = PullsEnvironment(trials, 0.5, "cpu_seconds")
-    pulled = environment.pull(0)
+    _, pulled = ended(environment.pull(0))
 
     assert (pulled.status, pulled.reason, environment.at) == ("timeout", OVERRUN, 0.5)
     assert 0.3 < trials.spent_cpu_seconds < 2.0
