@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -100,8 +100,6 @@ class ABC(samples.SamplesAlgorithm):
     >>> env.champion
     3
     """
-
-    by_seconds: ClassVar[bool] = True
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.5

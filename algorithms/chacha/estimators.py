@@ -84,10 +84,6 @@ class ChaChaClassifier(_Published, OnlineAutoMLClassifier):
     'up'
     """
 
-    @property
-    def _multiclass(self) -> bool:
-        return False
-
     def _with(self, labels: list[Hashable]) -> list[Hashable]:
         classes = super()._with(labels)
         if len(classes) > 2:

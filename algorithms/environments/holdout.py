@@ -124,7 +124,6 @@ class HoldoutEnvironment(Environment):
         self.holdout = replace(holdout, train=train, test=Unlabelled(test.rows, test.texts))
         self._test_labels = test.labels
         self.seed = seed
-        self.passes = passes
         self.scores_test = score_on == "test"
         self.at: int = 0
         first_pass = min(self.n_train, self.budget)

@@ -305,10 +305,6 @@ class SamplesAlgorithm(Algorithm[SamplesEnvironment]):
 
     environment: ClassVar[str] = "samples"
 
-    by_seconds: ClassVar[bool] = False
-    """Whether the seconds that probes took decide what it does: where they are measured again, it
-    may do something else."""
-
 
 def geometric_sizes(initial: int, full: int) -> list[int]:
     """Return the sample sizes s_0, 2 s_0, 4 s_0, ... and at last the full size.
