@@ -49,11 +49,10 @@ from benchmarks.drill_faults import (
 )
 from leaseboard.algorithms.seeds import generator
 from leaseboard.flows.live_update import run_update
-from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.first_files import write_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.model import state_of
-from leaseboard.tasks.live.record import ROLES, LossTotal, ModelRecord
+from leaseboard.tasks.live.record import ROLES, ModelRecord
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
 from leaseboard.tasks.models.columns import Values
 from leaseboard.tasks.models.model import load as load_model
@@ -255,15 +254,11 @@ def later_losses(record: ModelRecord) -> list[float]:
 
     Both are of the days after the change that both have predicted, until the next change.
     """
-    reigns = [each for each in record.tenures if each.role == CHAMPION]
-    found = []
-    for before, now in pairwise(reigns):
-        both = [totals for day, totals in record.days.items()
-                if now.start[:10] < day <= now.stop[:10]
-                and {before.candidate, now.candidate} <= totals.keys()]  # fmt: skip
-        theirs, ours = (
-            LossTotal.of(totals[each.candidate] for totals in both) for each in (before, now)
-        )
+    found, ends = [], [*(start[:10] for start, _ in record.reigns[2:]), "9999"]
+    for ((_, before), (start, now)), end in zip(pairwise(record.reigns), ends, strict=False):
+        both = [day for day, totals in record.days.items()
+                if start[:10] < day <= end and {before, now} <= totals.keys()]  # fmt: skip
+        theirs, ours = record.total(before, both), record.total(now, both)
         if ours.rows:
             found.append(ours.loss / theirs.loss)
     return found

@@ -98,7 +98,7 @@ def _ended(name: str, uri: str, result: UpdateResult) -> State[Any]:
     One that rejected a file or left an incident open ends in a state of another name.
     """
     summary = result.summary()
-    about = {"what": summary, "open_incidents": result.open_incidents}
+    about = {"what": summary, "open_incidents": len(result.incidents)}
     links = {"mlflow": model_link(uri, name)}
     emit(RUN_ENDED, MODEL, name, {**about, **result.counts, "links": links})
     wrong = "Incident" if result.incidents or result.rejected else "Completed"

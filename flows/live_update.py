@@ -13,10 +13,10 @@ from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.live.incidents import notify_failure
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.model import state_of, status_command
+from leaseboard.tasks.live.model import LiveModel, state_of, status_command
 from leaseboard.tasks.live.page import PAGE
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.live.update import open_update
+from leaseboard.tasks.live.update import Update
 from leaseboard.tasks.live.work import Conduct, UpdateResult
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.failpoints import reach
@@ -79,7 +79,7 @@ def locked_update(
 
     with state.update_lock():
         try:
-            update = open_update(settings, state, now, page, file=file)
+            update = Update(LiveModel.read(settings, state, file), now, page)
             number = state.begin_update(update.at)
             reach("live.after-begin")
             result = carry_out(body)

@@ -56,7 +56,7 @@ def merge(
 
     from leaseboard.flows.benchmark import show_board
     from leaseboard.flows.executor import idle
-    from leaseboard.tasks.archive import merge as core
+    from leaseboard.tasks.archive import runs as core
     from leaseboard.tasks.track.recorder import Recorder
     from leaseboard.tasks.track.tracker import Tracker
 
@@ -100,7 +100,7 @@ def prune(
     """
     from datetime import UTC, datetime, timedelta
 
-    from leaseboard.tasks.archive import prune as core
+    from leaseboard.tasks.archive import runs as core
 
     now = datetime.now(UTC)
     before = None if older_than is None else now - timedelta(days=older_than)
@@ -116,7 +116,7 @@ def prune(
 
 def _prune_folder(folder: Path, keep: int, before: datetime | None, *, remove: bool) -> int:
     """Print what goes from a run folder, remove it if `remove`; return how many jobs."""
-    from leaseboard.tasks.archive import prune as core
+    from leaseboard.tasks.archive import runs as core
     from leaseboard.tasks.folder import results
     from leaseboard.tasks.machine import disk
 

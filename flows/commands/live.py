@@ -79,7 +79,7 @@ def init(
         first_files.write_settings(file, files, target, time, identity)
         say(f"{file}: time {time or 'none'}, id {identity or 'none'}, target {target}: edit it")
     settings, data = read_settings(file), load_yaml(file, LiveSettings).data
-    has = {"files": data.place, "target": data.target, "time": data.time, "id-column": data.id}
+    has = {"files": data.pattern, "target": data.target, "time": data.time, "id-column": data.id}
     if other := [name for name in asked if asked[name] not in (None, has[name])]:
         raise UsageError(
             f"--{other[0]} is for a new file, and {str(file)!r} exists: edit it there"
@@ -112,7 +112,7 @@ def update(
             settings, home, now,
             file=file, local=local, tracking_uri=paths.tracking_uri(),
         )  # fmt: skip
-    if result.open_incidents:
+    if result.incidents:
         say(result.still_open())
         return 1
     if not result.batches:
@@ -186,7 +186,7 @@ def serve(
     ] = PORT,
     run_dir: RunDir = None,
 ) -> None:
-    """Serve the champion over HTTP, as MLflow does: /invocations, /labels, /metrics.
+    """Serve the champion over HTTP, as MLflow does: /invocations, /ping, /metrics.
 
     A new champion is served without a restart. Each prediction is logged before it is answered.
 
@@ -206,7 +206,7 @@ def serve(
     follower = Follower(uri, settings, state, lambda text: say(text, err=True))
     with _listening(host, port) as listener:
         follower.start()
-        server = Server(settings.data, follower, state, token, lambda: datetime.now(UTC))
+        server = Server(follower, state, token, lambda: datetime.now(UTC))
         config = uvicorn.Config(
             application(server), http="h11", ws="none", log_level="warning", access_log=False,
             proxy_headers=False, server_header=False,
@@ -320,7 +320,7 @@ def forget(
 
     Example: leaseboard live forget sales.yaml --id a-17 --reason 'the customer asked'
     """
-    from leaseboard.tasks.live.erasure import erase
+    from leaseboard.tasks.live.model import erase
 
     live = live_of(_located(file), run_dir)
     with live.state.update_lock():

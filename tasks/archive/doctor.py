@@ -19,7 +19,6 @@ from leaseboard.algorithms.parts import PARTS, command_for
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.store.recorded import Store
 from leaseboard.tasks.track.client import ClientWriter, every, has_writer, search
 from leaseboard.tasks.track.store import SQLITE, open_store, reported
 from leaseboard.tasks.track.tracker import end_suites
@@ -32,8 +31,6 @@ NATIVE = (
 )  # fmt: skip
 """Compiled modules; the first is one of our kernels."""
 MIN_FREE = 1 << 30
-CACHED = {"data cache": "data", "trials and probes": "recorded"}
-"""The parts of the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,50 +47,39 @@ def examine(uri: str, *, fix: bool = False) -> Iterator[Finding]:
 
     `fix`: remove half-written jobs, and end suites, of processes that are gone.
     """
-    yield from requirements()
-    yield from native_libraries()
+    yield requirements()
+    yield native_libraries()
     yield from disk_use(uri)
-    yield recorded()
     if find_spec("mlflow") is None:
         yield Finding("tracking store", True, f"MLflow is not installed: {command_for('flows')}")
         return
     try:
         client = open_store(uri)
         with reported(uri):
-            yield from store(client, uri)
-            yield from stuck_runs(client, uri, fix=fix)
+            yield store(uri)
+            yield stuck_runs(client, uri, fix=fix)
     except LeaseboardError as error:
         yield Finding("tracking store", False, str(error))
 
 
-def requirements() -> Iterator[Finding]:
+def requirements() -> Finding:
     """Check that the installed versions are in the ranges that the project requires."""
     from packaging.requirements import Requirement
 
-    try:
-        wanted = metadata.requires("leaseboard") or []
-    except metadata.PackageNotFoundError:
-        yield Finding("packages", False, "leaseboard is not installed: pip install -e .")
-        return
-    wrong = []
-    parts = [part for part, (first, *_) in PARTS.items() if find_spec(first)]
-    for line in wanted:
-        requirement = Requirement(line)
-        marker = requirement.marker
-        if marker and not any(marker.evaluate({"extra": part}) for part in ("", *parts)):
+    extras, wrong = ["", *(part for part, (first, *_) in PARTS.items() if find_spec(first))], []
+    for line in metadata.requires("leaseboard") or ():
+        wanted, found = Requirement(line), None
+        if wanted.marker and not any(wanted.marker.evaluate({"extra": each}) for each in extras):
             continue
-        if requirement.name == "leaseboard":  # a part that brings another
-            continue
-        found = installed(requirement.name)
-        if found is None:
-            wrong.append(f"{requirement.name} is missing")
-        elif not requirement.specifier.contains(found, prereleases=True):
-            wrong.append(f"{requirement.name} {found} is not {requirement.specifier}")
-    end = "; install requirements.lock" if wrong else f"{len(wanted)} requirements met"
-    yield Finding("packages", not wrong, ", ".join(wrong) + end)
+        if wanted.name != "leaseboard":  # a part that brings another
+            found = installed(wanted.name)
+            if found is None or not wanted.specifier.contains(found, prereleases=True):
+                wrong.append(f"{wanted.name} is {found or 'missing'}, not {wanted.specifier}")
+    detail = f"{', '.join(wrong)}; install requirements.lock" if wrong else "as required"
+    return Finding("packages", not wrong, detail)
 
 
-def native_libraries() -> Iterator[Finding]:
+def native_libraries() -> Finding:
     """Check that the learners' native code loads; LightGBM needs the system's libgomp."""
     broken = []
     for name in NATIVE:
@@ -101,52 +87,32 @@ def native_libraries() -> Iterator[Finding]:
             importlib.import_module(name)
         except (ImportError, OSError) as error:
             broken.append(f"{name}: {str(error).partition(chr(10))[0]}")
-    yield Finding("native libraries", not broken, "; ".join(broken) or ", ".join(NATIVE))
+    return Finding("native libraries", not broken, "; ".join(broken) or ", ".join(NATIVE))
 
 
 def disk_use(uri: str) -> Iterator[Finding]:
     """Check the disk: what run folders, the cache and the local store use, and what is free."""
-    cache = cache_dir()
-    places = {"run folders": [Path("runs").resolve()]}
-    places |= {name: [cache / part] for name, part in CACHED.items()}
+    places = {"run folders": Path("runs").resolve(), "cache": cache_dir()}
     if uri.startswith(SQLITE):
-        database = Path(uri.removeprefix(SQLITE)).resolve()
-        places["MLflow database"] = [database, *database.parent.glob(f"{database.name}-*")]
-        places["MLflow artifacts"] = [database.parent / "artifacts"]
-    for name, (place, *others) in places.items():
-        used = sum(disk.used(file) for file in (place, *others))
+        places["MLflow"] = Path(uri.removeprefix(SQLITE)).resolve().parent
+    for name, place in places.items():
         existing = next(parent for parent in (place, *place.parents) if parent.exists())
         free = shutil.disk_usage(existing).free
-        detail = f"{place}: {disk.shown(used)} used, {disk.shown(free)} free"
+        detail = f"{place}: {disk.shown(disk.used(place))} used, {disk.shown(free)} free"
         yield Finding(name, free > MIN_FREE, detail)
 
 
-def recorded() -> Finding:
-    """Check that the store of trials and probes can be used."""
-    name = "store of trials and probes"
-    try:
-        table = Store().table
-        keys, records = table.counted()
-    except LeaseboardError as error:
-        return Finding(name, False, str(error))
-    return Finding(name, True, f"{table}: {records} records of {keys} keys")
-
-
-def store(client: MlflowClient, uri: str) -> Iterator[Finding]:
-    """Check that the tracking store is whole, and say how jobs are written to it."""
-    from leaseboard.tasks.track.bulk import sql_store
-
+def store(uri: str) -> Finding:
+    """Check that the tracking store is whole."""
+    verdict = "ok"
     if uri.startswith(SQLITE):
         with closing(sqlite3.connect(uri.removeprefix(SQLITE), timeout=20)) as connection:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if verdict != "ok":
-            yield Finding("tracking store", False, f"{redacted(uri)} is damaged: {verdict}")
-            return
-    way = "in bulk" if sql_store(client) else "through the client"
-    yield Finding("tracking store", True, f"{redacted(uri)}, written {way}")
+    detail = redacted(uri) + ("" if verdict == "ok" else f" is damaged: {verdict}")
+    return Finding("tracking store", verdict == "ok", detail)
 
 
-def stuck_runs(client: MlflowClient, uri: str, *, fix: bool) -> Iterator[Finding]:
+def stuck_runs(client: MlflowClient, uri: str, *, fix: bool) -> Finding:
     """Find runs that are RUNNING though their process is gone."""
     experiments = {e.name: e.experiment_id for e in every(client.search_experiments)}
     stuck = 0
@@ -167,4 +133,4 @@ def stuck_runs(client: MlflowClient, uri: str, *, fix: bool) -> Iterator[Finding
     detail = f"{stuck} left by processes that are gone" if stuck else "none"
     if stuck:
         detail += ", fixed" if fix else ": fix them with `leaseboard doctor --fix`"
-    yield Finding("stuck runs", fix or not stuck, detail)
+    return Finding("stuck runs", fix or not stuck, detail)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -46,8 +46,7 @@ REFERENCE, RETIRED = "reference", "retired"
 ROLLED_BACK = "rolled back"
 """What happens to a candidate in addition to its taking a role."""
 
-AT_ONCE = 1000
-"""Rows of a past day that are predicted before any of them is learned, at most."""
+_day_of = attrgetter("day")
 
 
 class Shadow:
@@ -186,9 +185,9 @@ class Shadow:
         if recipe.goes_on or role == REFERENCE:
             model = recipe.new(name)
             model.dates = self.dates
-            for part in self._by_day(rows):
-                ids, features, labels = self._examples(part)
-                predicted += model.predict_rows(features, ids=ids) or [None] * len(part)
+            for _, day in itertools.groupby(rows, _day_of):  # each is predicted, then learned
+                ids, features, labels = self._examples(list(day))
+                predicted += model.predict_rows(features, ids=ids) or [None] * len(ids)
                 model.learn(features, labels, ids)
         else:
             _, features, labels = self._examples(rows)
@@ -200,12 +199,6 @@ class Shadow:
         if role != REFERENCE:
             self._happened.append(HistoryEntry(at, "created", str(number), why))
         return predicted
-
-    def _by_day(self, rows: Sequence[StoredRow]) -> Iterator[Sequence[StoredRow]]:
-        """Yield rows day by day: each day of the past is predicted before it is learned, too."""
-        for _, group in itertools.groupby(rows, key=lambda row: row.day):
-            day = list(group)
-            yield from (day[i : i + AT_ONCE] for i in range(0, len(day), AT_ONCE))
 
     def _examples(self, rows: Sequence[StoredRow]) -> tuple[list[str], list[Values], list[Any]]:
         features = [json.loads(row.features) for row in rows]
@@ -292,9 +285,6 @@ def _write(state: State, shadow: Shadow, at: str, by_hand: tuple[str, int, str])
     changes = Changes(at, lifecycle={"tests": {}, "by_hand": by_hand})
     shadow.write_to(changes)
     state.commit(changes)
-
-
-_day_of = attrgetter("day")
 
 
 def make_first_champion(update: Update, work: Work) -> None:

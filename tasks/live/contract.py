@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.tables.values import ValueKind
 from leaseboard.tasks.live.settings import DataSettings, Duration, in_words
-from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, where
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
 NUMBERS = ("number", "integer")
 UNDECIDED: Literal["undecided"] = "undecided"
@@ -153,7 +153,7 @@ class Contract(Strict):
 def read_contract(path: Path, data: DataSettings) -> Contract:
     """Read the contract in a file, which must know the columns that FILE.yaml names.
 
-    An id is a text, also where the file calls it a number: 000123 is another one than 123.
+    An id is a text that no row may be without, whatever the file says: 000123 is not 123.
 
     Raises UsageError, one line with file and line.
     """
@@ -165,14 +165,9 @@ def read_contract(path: Path, data: DataSettings) -> Contract:
                 f"{path}: {use}: {unknown('column', name, contract.columns)}: add it here, or name"
                 " another as data's"
             )
-    if data.id is not None and contract.columns[data.id].kind in NUMBERS:
-        rule = contract.columns[data.id]
-        plain = {"kind": "text", "low": None, "high": None, "size": None}
-        contract.columns[data.id] = rule.model_copy(update=plain)
+    if data.id is not None:
+        contract.columns[data.id] = ColumnRule(kind="text")
     check_uses(contract, data, f"{path}: ")
-    if data.id is not None and contract.columns[data.id].missing:
-        place = where(path, ["columns", data.id, "missing"])
-        raise UsageError(f"{place}: it identifies rows: write 0")
     return contract
 
 

@@ -3,7 +3,7 @@
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -143,7 +143,7 @@ class CheckedBatch:
     """Batch after the check against the contract."""
 
     rows: pd.DataFrame
-    """What conforms: the contract's columns in its order and types, at their places in the batch:
+    """What conforms: all columns of the contract in its types, at their places in the batch:
     numbers, integers and flags as float64, dates as ``datetime64[us]``, words as texts. Empty if
     the batch `breaks`."""
     breaks: tuple[Remark, ...] = ()
@@ -160,9 +160,6 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> CheckedB
 
     What is reported names columns and rows and quotes no value: it is sent to others.
     """
-    if not contract.columns.keys() & set(frame):  # its names may be the values of its first row
-        text = "it has none of the contract's columns: add its header line, or fix the contract"
-        return CheckedBatch(frame.iloc[:0], (Remark("columns", text),))
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         text = f"column {twice[0]!r} is there twice: names must be unique"
@@ -199,7 +196,9 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> CheckedB
             first.setdefault(position, RejectedRow(position, name, f"{name} {fault}"))
     quarantined = tuple(first[position] for position in sorted(first))
     plain = frame.reset_index(drop=True).iloc[np.setdiff1d(np.arange(len(frame)), [*first])]
-    rows = pd.DataFrame({n: _typed(plain[n], rule) for n, rule in known.items()}, plain.index)
+    absent = pd.Series(None, plain.index, dtype=object)
+    typed = {n: _typed(plain.get(n, absent), rule) for n, rule in contract.columns.items()}
+    rows = pd.DataFrame(typed, plain.index)
     dates = [name for name, rule in known.items() if rule.kind == "date"]
     expected, zone = contract.rows, contract.rows.zone
     moments = {name: moments_of(plain[name], rows[name], zone) for name in dates}
@@ -207,8 +206,10 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> CheckedB
     if not expected.least <= len(frame) <= most:
         text = f"{len(frame)} rows: {expected.least} to {most:g} are expected"
         remarks.insert(0, Remark("number of rows", text))
-    if expected.time in dates:
-        remarks += _remarks_on_times(contract, moments[expected.time].dropna(), now)
+    newest = moments[expected.time].max() if expected.time in dates else None
+    if not pd.isna(newest) and newest.tz_localize(UTC) > now + AHEAD:
+        text = f"the newest {expected.time} is {newest:%Y-%m-%d %H:%M}: fix its source"
+        remarks.append(Remark(f"future {expected.time}", text))
     return CheckedBatch(rows, (), tuple(remarks), quarantined, moments)
 
 
@@ -242,16 +243,6 @@ def standard_columns(frame: pd.DataFrame) -> pd.DataFrame:
             return column
 
     return pd.DataFrame({name: standard(frame[name]) for name in frame}, frame.index)
-
-
-def with_absent(contract: Contract, rows: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """Return rows that conform with those columns among `names` that are absent, all missing."""
-    absent = {
-        name: _typed(pd.Series(None, rows.index, dtype=object), contract.columns[name])
-        for name in names
-        if name not in rows
-    }
-    return rows.assign(**absent) if absent else rows
 
 
 def row_check(contract: Contract) -> Callable[[Mapping[str, Any]], str | None]:
@@ -345,17 +336,6 @@ def median_size(column: pd.Series) -> float | None:
     sizes = np.abs(_numbers(column, finite_number))
     sizes = sizes[sizes > 0]
     return float(np.median(sizes)) if len(sizes) >= FEW else None
-
-
-def _remarks_on_times(contract: Contract, times: pd.Series, now: datetime) -> list[Remark]:
-    if not len(times):
-        return []
-    time, newest = contract.rows.time, times.max().to_pydatetime().replace(tzinfo=UTC)
-    found = [remark for remark in [stale(contract, newest, now)] if remark is not None]
-    if newest > now + AHEAD:
-        text = f"the newest {time} is {newest:%Y-%m-%d %H:%M}, and it is {now:%Y-%m-%d %H:%M}"
-        found.append(Remark(f"future {time}", text))
-    return found
 
 
 def moments_of(column: pd.Series, clock: pd.Series, zone: str) -> pd.Series:

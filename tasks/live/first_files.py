@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +32,6 @@ from leaseboard.tasks.live.model import recipe_of
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.live.sources import pending
 from leaseboard.tasks.models.columns import kind_of
-from leaseboard.tasks.store.live_model import State
 
 _TEMPLATE = """\
 # A live model: `leaseboard live update {file}` updates it once. Yours: edit it.
@@ -114,13 +112,12 @@ def first_frame(source: str) -> pd.DataFrame:
 def _first(data: DataSettings, rows: int = FIRST) -> list[pd.DataFrame]:
     """Return the first batches, until they have so many rows."""
     frames: list[pd.DataFrame] = []
-    with TemporaryDirectory() as folder:  # a state without any batch
-        for batch in pending(data, State(Path(folder) / "state.sqlite", "init")):
-            if batch.frame is None:
-                raise UsageError(batch.fault)
-            frames.append(batch.frame)
-            if sum(map(len, frames)) >= rows:
-                break
+    for batch in pending(data, lambda _: False):
+        if batch.frame is None:
+            raise UsageError(batch.fault)
+        frames.append(batch.frame)
+        if sum(map(len, frames)) >= rows:
+            break
     if not sum(map(len, frames)):
         raise UsageError(
             f"{data.source}: no rows, and a contract is inferred from the first ones: name files"

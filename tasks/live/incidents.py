@@ -1,7 +1,7 @@
 """Incidents: one notification when an incident opens, and one when it is resolved.
 
 An incident of a day is not over at the first update that does not find it, but when it has been
-quiet for two days, or, of ids, when a good batch has come. One that every update checks, such as a
+quiet for two days. One that every update checks, such as a
 rejected file, is over when an update does not find it any more. Each that returns is reported
 again, and has to be quiet for longer from then on. So one that comes and goes is reported ever
 more rarely, and one that lasts once.
@@ -20,7 +20,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -98,18 +98,14 @@ class Case:
         """True if it has been reported and not resolved."""
         return self.resolved is None
 
-
-@dataclass(frozen=True)
-class Message:
-    """Notification of an incident; `id` and `status` show whether a receiver has had it before."""
-
-    status: Literal["opened", "resolved"]
-    incident: Incident
-    returns: int = 0
+    @property
+    def status(self) -> str:
+        """``opened`` or ``resolved``, as history and notifications say."""
+        return "opened" if self.is_open else "resolved"
 
     @property
     def id(self) -> str:
-        """The incident's, the same when it opens and when it is resolved."""
+        """The same when it opens and when it is resolved: shows repeated notifications."""
         since = self.incident.since.isoformat()
         each = (*self.incident.key, since, str(self.returns))
         return hashlib.sha256("\0".join(each).encode()).hexdigest()[:16]
@@ -120,8 +116,7 @@ def reconcile(
     found: Iterable[Incident],
     now: datetime,
     still: Collection[tuple[str, str]] = (),
-    over: Collection[str] = (),
-) -> tuple[list[Case], list[Message]]:
+) -> tuple[list[Case], list[Case]]:
     """Compare what an update found with what was known.
 
     Parameters
@@ -134,65 +129,60 @@ def reconcile(
         The moment of this update; one before the last update resolves nothing.
     still : collection of tuple of str
         The keys of cases that are not over, though they are not among `found`.
-    over : collection of str
-        The kinds that are, however short they have been quiet.
 
     Returns
     -------
     cases : list of Case
         All cases after the update.
-    messages : list of Message
-        What is to be sent.
+    changed : list of Case
+        Those of them that have opened or were resolved: people are notified of these.
 
     Examples
     --------
     >>> from datetime import UTC, datetime
     >>> monday = datetime(2026, 11, 23, tzinfo=UTC)
     >>> flipped = Incident("alarm", "labels", "the errors are 9 times as large", monday, "...")
-    >>> cases, messages = reconcile([], [flipped], monday)
-    >>> [message.status for message in messages]
+    >>> cases, changed = reconcile([], [flipped], monday)
+    >>> [case.status for case in changed]
     ['opened']
     >>> reconcile(cases, [flipped], monday + timedelta(days=1))[1]
     []
-    >>> _, messages = reconcile(cases, [], monday + timedelta(days=2))
-    >>> [message.status for message in messages]
+    >>> _, changed = reconcile(cases, [], monday + timedelta(days=2))
+    >>> [case.status for case in changed]
     ['resolved']
     """
     known = {case.incident.key: case for case in cases}
     new: dict[tuple[str, str], Incident] = {}
     for incident in found:
         new.setdefault(incident.key, incident)
-    followed, messages = [], []
+    followed, changed = [], []
     for key in [*known, *(key for key in new if key not in known)]:
         before = known.get(key)
         if key in new:
-            after: Case | None = _found(before, new[key], now)
+            after = _found(before, new[key], now)
+        elif before is not None and before.is_open and key not in still:
+            after = _missed(before, now)
+        elif before is not None and (before.resolved is None or now - before.resolved <= MEMORY):
+            after = before
         else:
-            after = known[key] if key in still else _missed(known[key], now, key[0] in over)
-        if after is None:
             continue
         followed.append(after)
         if after.is_open != (before is not None and before.is_open):
-            status: Literal["opened", "resolved"] = "opened" if after.is_open else "resolved"
-            messages.append(Message(status, after.incident, after.returns))
-    return followed, messages
+            changed.append(after)
+    return followed, changed
 
 
 def _found(case: Case | None, incident: Incident, now: datetime) -> Case:
-    if case is None:
-        return Case(incident, now)
-    if not case.is_open:
-        return Case(incident, now, case.returns + 1)
+    if case is None or not case.is_open:
+        return Case(incident, now, 0 if case is None else case.returns + 1)
     lasting = replace(case.incident, what=incident.what, command=incident.command)
     return replace(case, incident=lasting, seen=max(case.seen, now))
 
 
-def _missed(case: Case, now: datetime, is_over: bool) -> Case | None:
-    if case.resolved is not None:
-        return case if now - case.resolved <= MEMORY else None
+def _missed(case: Case, now: datetime) -> Case:
     # 1, 2, 4, … times `QUIET` with each return; 0, 1, 3, … where every update checks.
     times = 2**case.returns - (case.incident.kind in CHECKED_EACH_TIME)
-    is_quiet = now >= case.seen and (is_over or now - case.seen >= QUIET * times)
+    is_quiet = now >= case.seen and now - case.seen >= QUIET * times
     return replace(case, resolved=now) if is_quiet else case
 
 
@@ -202,21 +192,8 @@ LAST_UPDATE = ("update", "the last update")
 """Kind and subject of an incident: it failed, or was stopped."""
 
 
-@dataclass(frozen=True)
-class Receipt:
-    """Outcome of one notification: `fault` is why it was not delivered, empty if it was."""
-
-    number: int
-    address: str
-    fault: str = ""
-
-
-class _NotSentError(Exception):
-    """Notification that was not delivered; if `is_down`, the next would not be either."""
-
-    def __init__(self, fault: str, *, is_down: bool = True) -> None:
-        super().__init__(fault)
-        self.is_down = is_down
+class _DownError(Exception):
+    """Error of an address that does not answer: the next notification would not be delivered."""
 
 
 def record(
@@ -232,35 +209,37 @@ def record(
 
     - `still`: see `leaseboard.tasks.live.incidents.reconcile`; None: no incident is over.
     """
-    over = list[str]()
     if still is None:
         still = {each.incident.key for each in lifecycle.cases}
-    else:
-        over, lifecycle.over = lifecycle.over, []
-    lifecycle.cases, messages = reconcile(lifecycle.cases, found, now, still, over)
+    lifecycle.cases, changed = reconcile(lifecycle.cases, found, now, still)
     changes.history += [
         HistoryEntry(changes.at, each.status, each.incident.subject, each.incident.what)
-        for each in messages
+        for each in changed
     ]
-    changes.outbox += outbox_of(messages, settings, page)
+    changes.outbox += outbox_of(changed, settings, page)
 
 
-def send(state: State, addresses: Sequence[str]) -> list[Receipt]:
+def send(state: State, addresses: Sequence[str]) -> list[str]:
     """Send what is in the outbox, and remove what was delivered.
 
     What waits for an address that FILE.yaml does not name any more goes to the first one of it.
+    Returns one line for each address that did not take what was sent.
     """
     outbox = {
         number: (written if written in addresses or not addresses else addresses[0], body)
         for number, (written, body) in state.outbox().items()
     }
-    receipts = []
-    for receipt in deliver(outbox):
+    waiting: dict[str, list[str]] = {}
+    for number, address, fault in deliver(outbox):
         reach("live.after-post")
-        receipts.append(receipt)
-        if not receipt.fault:
-            state.remove_sent(receipt.number)
-    return receipts
+        if fault:
+            waiting.setdefault(address, []).append(fault)
+        else:
+            state.remove_sent(number)
+    return [
+        f"{shown(address)}: {faults[0]}; {len(faults)} kept, to be sent at the next update"
+        for address, faults in waiting.items()
+    ]
 
 
 def notify_failure(
@@ -281,83 +260,53 @@ def notify_failure(
         state.commit(changes)
         send(state, settings.alerts)
     except LeaseboardError:
-        sent = outbox_of([Message("opened", incident)], settings, page)
+        sent = outbox_of([Case(incident, now)], settings, page)
         list(deliver(dict(enumerate(sent))))
 
 
-def outbox_of(messages: Iterable[Message], settings: LiveSettings, page: str) -> list[OutboxEntry]:
-    """Return what goes into the outbox: each message to each address, in its final form.
+def outbox_of(cases: Iterable[Case], settings: LiveSettings, page: str) -> list[OutboxEntry]:
+    """Return what goes into the outbox: each case to each address, in its final form.
 
     A body is JSON of ``id``, ``live_model``, ``status``, ``kind``, ``subject``, ``what``,
     ``since``, ``command``, ``page``, and ``text``, one line of all.
     """
     name, found = settings.name, list[OutboxEntry]()
-    for message in messages:
-        incident, over = message.incident, "resolved: " if message.status == "resolved" else ""
-        since = incident.since.isoformat(timespec="seconds")
-        text = f"{name}: {over}{incident.what}, since {since}; see {incident.command}; {page}"
+    for case in cases:
+        incident, since = case.incident, case.incident.since.isoformat(timespec="seconds")
+        what = incident.what if case.is_open else f"resolved: {incident.what}"
         body = {
-            "id": message.id,
+            "id": case.id,
             "live_model": name,
-            "status": message.status,
+            "status": case.status,
             "kind": incident.kind,
             "subject": incident.subject,
             "what": incident.what,
             "since": since,
             "command": incident.command,
             "page": page,
-            "text": text,
+            "text": f"{name}: {what}, since {since}; see {incident.command}; {page}",
         }
         found += [(address, body) for address in settings.alerts]
     return found
 
 
-def check_addresses(addresses: Iterable[str]) -> None:
-    """Raise UsageError if a notification could never be sent to one of them."""
-    for written in addresses:
-        address = filled(written)
-        if not _is_webhook(address):
-            import apprise  # heavy
+def deliver(outbox: Mapping[int, OutboxEntry]) -> Iterator[tuple[int, str, str]]:
+    """Send notifications in their order, each before the next one is asked for.
 
-            if not apprise.Apprise().add(address):
-                raise UsageError(
-                    f"alerts: {shown(written)!r} is not an address that Apprise knows: write"
-                    " http://HOST/PATH, or one of its own such as mailto://USER:$PASSWORD@HOST"
-                )
-
-
-def deliver(outbox: Mapping[int, OutboxEntry], seconds: float = SECONDS) -> Iterator[Receipt]:
-    """Send notifications in their order; remove one that was delivered before asking for the next.
-
-    An address that does not answer is left alone until the next call. `seconds` is what one
-    notification may take.
+    Yields number, address and fault of each; the fault is empty if it was delivered. An address
+    that does not answer is left alone until the next call.
     """
     down: dict[str, str] = {}
-    with httpx.Client(timeout=seconds) as client:
-        for number, (written, body) in outbox.items():
-            fault = down.get(written, "")
+    with httpx.Client(timeout=SECONDS) as client:
+        for number, (address, body) in outbox.items():
+            fault = down.get(address, "")
             if not fault:
                 reach("live.before-post")
                 try:
-                    _send(client, filled(written), body)
-                except (_NotSentError, UsageError) as error:
-                    fault = str(error)
-                    if getattr(error, "is_down", True):
-                        down[written] = fault
-            yield Receipt(number, written, fault)
-
-
-def undelivered(receipts: Iterable[Receipt]) -> list[str]:
-    """Return one line for each address that did not take what was sent."""
-    waiting: dict[str, list[str]] = {}
-    for each in receipts:
-        if each.fault:
-            waiting.setdefault(each.address, []).append(each.fault)
-    return [
-        f"{shown(address)}: {faults[0]}; {len(faults)} message{'s' if len(faults) > 1 else ''}"
-        " kept, to be sent at the next update"
-        for address, faults in waiting.items()
-    ]
+                    fault = _send(client, filled(address), body)
+                except (_DownError, UsageError) as error:
+                    fault = down[address] = str(error)
+            yield number, address, fault
 
 
 def shown(address: str) -> str:
@@ -379,30 +328,23 @@ def _is_webhook(address: str) -> bool:
     return address.lower().startswith(("http://", "https://"))
 
 
-def _send(client: httpx.Client, address: str, body: Mapping[str, str]) -> None:
+def _send(client: httpx.Client, address: str, body: Mapping[str, str]) -> str:
+    """Send a notification; return why it was not taken, or raise `_DownError`."""
     if _is_webhook(address):
-        _post(client, address, body)
-        return
+        return _post(client, address, body)
     import apprise  # heavy
 
-    service = apprise.Apprise()
-    if not service.add(address):
-        raise _NotSentError("is not an address that Apprise knows")
-    title = f"{body['live_model']}: {body['kind']} {body['status']}"
-    if not service.notify(body=body["text"], title=title):
-        raise _NotSentError("was not reached by Apprise")
+    service, title = apprise.Apprise(), f"{body['live_model']}: {body['kind']} {body['status']}"
+    if not (service.add(address) and service.notify(body=body["text"], title=title)):
+        raise _DownError("was not reached by Apprise")
+    return ""
 
 
-def _post(client: httpx.Client, address: str, body: Mapping[str, str]) -> None:
+def _post(client: httpx.Client, address: str, body: Mapping[str, str]) -> str:
     try:
         with client.stream("POST", address, json=dict(body)) as answer:
             status = answer.status_code  # all that is read: a body may have no end
-    except httpx.TimeoutException as error:
-        raise _NotSentError("did not answer in time") from error
-    except httpx.InvalidURL as error:
-        raise _NotSentError("is not a valid address") from error
-    except httpx.HTTPError as error:
-        said = short(" ".join(scrubbed(str(error), [address]).split()), 200)
-        raise _NotSentError(f"is down ({said})") from error
-    if not httpx.codes.is_success(status):
-        raise _NotSentError(f"answered {status}", is_down=False)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        said = " ".join(scrubbed(str(error) or type(error).__name__, [address]).split())
+        raise _DownError(f"is down ({short(said, 200)})") from error
+    return "" if httpx.codes.is_success(status) else f"answered {status}"

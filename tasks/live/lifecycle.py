@@ -15,28 +15,6 @@ from leaseboard.tasks.live.drift.monitor import StreamMonitor
 from leaseboard.tasks.live.incidents import Case
 
 
-@dataclass(frozen=True)
-class Purpose:
-    """Purpose of a live model, which cannot change while it has candidates.
-
-    Attributes
-    ----------
-    target, id, time : str
-        The columns of ``data:`` in FILE.yaml.
-    task, algorithm : str
-        What is predicted, and by what; all algorithms that learn row by row are one.
-    columns : dict of str to str
-        The kinds of features; a column that is undecided is not among them.
-    """
-
-    target: str
-    id: str | None
-    time: str | None
-    task: str
-    algorithm: str
-    columns: dict[str, ValueKind]
-
-
 @dataclass
 class DoubtfulDay:
     """Day whose labels are unlike those of other days: its rows wait for the next day's."""
@@ -52,28 +30,19 @@ class LifecycleState:
 
     Attributes
     ----------
-    made_for : Purpose, optional
-        What the last update was asked for.
+    made_for : dict of str to str
+        By keys of FILE.yaml what the live model is for, which cannot change while it has
+        candidates; all algorithms that learn row by row are one.
+    kinds : dict of str to str
+        The kinds of the features that candidates have learned; of an undecided column none.
     file : str, optional
         The path of FILE.yaml.
-    last_update : datetime, optional
-        When it began.
     newest_row : datetime, optional
         The newest time of a row that is not ahead of the clock, in UTC without an offset.
-    files_read : tuple, optional
-        The source, and when the last update began to read it, in seconds since 1970.
-    new_categories : dict of str to list of str
-        By column the last categories that came and that the contract does not name.
-    rejected_batches : dict of str to list of tuple
-        By rejected batch of the last update: kind, subject and text of its incidents.
     cases : list of Case
         Incidents that are open, or were resolved lately.
-    over : list of str
-        Kinds of incidents that a good batch of an update that goes on shows to be over.
     monitored : StreamMonitor
         Statistics of the last days.
-    unmonitored : dict of str to dict
-        Of its ``inputs`` and ``outcomes``, by day: the rows since it looked at the day last.
     doubtful : DoubtfulDay, optional
         Rows that wait to be learned.
     has_changed : bool
@@ -93,17 +62,12 @@ class LifecycleState:
         history, the new champion, and what the command says of it.
     """
 
-    made_for: Purpose | None = None
+    made_for: dict[str, str | None] = field(default_factory=dict)
+    kinds: dict[str, ValueKind] = field(default_factory=dict)
     file: str | None = None
-    last_update: datetime | None = None
     newest_row: datetime | None = None
-    files_read: tuple[str, float] | None = None
-    new_categories: dict[str, list[str]] = field(default_factory=dict)
-    rejected_batches: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
     cases: list[Case] = field(default_factory=list)
-    over: list[str] = field(default_factory=list)
     monitored: StreamMonitor = field(default_factory=StreamMonitor)
-    unmonitored: dict[str, dict[str, int]] = field(default_factory=dict)
     doubtful: DoubtfulDay | None = None
     has_changed: bool = False
     left_out: list[str] = field(default_factory=list)
@@ -112,11 +76,6 @@ class LifecycleState:
     tests: dict[str, SequentialTest] = field(default_factory=dict)
     announced: int = 0
     by_hand: tuple[str, int, str] | None = None
-
-    @property
-    def kinds(self) -> Mapping[str, ValueKind]:
-        """The kinds of the features that candidates have learned."""
-        return {} if self.made_for is None else self.made_for.columns
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:

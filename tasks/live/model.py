@@ -9,19 +9,22 @@ a column that the contract calls undecided is that of its first values.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.values import ValueKind
 from leaseboard.tasks.live.candidates import Shadow
 from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, Contract, read_contract
-from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
-from leaseboard.tasks.live.record import DECIDED
+from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.record import ERASED, deletion
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.addresses import filled
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import PATIENCE, State
+from leaseboard.tasks.store.live_tables import Changes, digest_of
 
 _HELD: dict[ValueKind, str] = {
     "number": "numbers",
@@ -32,8 +35,6 @@ _HELD: dict[ValueKind, str] = {
     "category": "words",
 }
 """What a column of a kind holds for a candidate; among kinds of one sort a contract may change."""
-_KEYS = {"task": "task", "algorithm": "model.algorithm"}
-"""Keys of FILE.yaml by the fields of `Purpose`; the others are of ``data:``."""
 _FIX = "write it back, or start another live model under another name"
 
 
@@ -93,26 +94,34 @@ class LiveModel:
 
         Raises UsageError if the candidates there are were made for something else.
         """
-        data, before = self.settings.data, lifecycle.made_for
+        data = self.settings.data
         columns = {
             name: rule.kind
             for name, rule in self.contract.columns.items()
             if name not in (data.id, data.target) and rule.kind != UNDECIDED
         }
-        algorithm = "of streams" if self.recipe.goes_on else self.recipe.algorithm
-        task = self.recipe.task
-        now = Purpose(data.target, data.id, data.time, task, algorithm, columns)
-        if before is not None and self.state.candidates():
-            for name in ("target", "id", "time", "task", "algorithm"):
-                old, new = getattr(before, name), getattr(now, name)
-                if old != new:
-                    key = _KEYS.get(name, f"data.{name}")
-                    said = f"{key}: this live model was made for {old}, not for {new}"
+        now = {
+            "data.target": data.target,
+            "data.id": data.id,
+            "data.time": data.time,
+            "task": self.recipe.task,
+            "model.algorithm": "of streams" if self.recipe.goes_on else self.recipe.algorithm,
+        }
+        if self.state.candidates():
+            for key, old in lifecycle.made_for.items():
+                if now[key] != old:
+                    said = f"{key}: this live model was made for {old}, not for {now[key]}"
                     raise UsageError(f"{said}: {_FIX}")
-            self._check_columns(before.columns, columns)
+            for name, kind in lifecycle.kinds.items():
+                asked = columns.get(name, kind)
+                if _HELD[asked] != _HELD[kind]:
+                    raise UsageError(
+                        f"{self.settings.contract}: column {name!r} is of kind {kind} for the"
+                        f" models there are, not {asked}: {_FIX}"
+                    )
             # What the contract does not name any more is known to them still.
-            now.columns.update({**before.columns, **columns})
-        lifecycle.made_for = now
+            columns = {**lifecycle.kinds, **columns}
+        lifecycle.made_for, lifecycle.kinds = now, columns
         if self.file is not None:
             mine, other = str(self.file.resolve()), lifecycle.file
             if other not in (None, mine) and Path(other).exists():
@@ -122,17 +131,39 @@ class LiveModel:
                 )
             lifecycle.file = mine
 
-    def _check_columns(self, before: dict[str, ValueKind], columns: dict[str, ValueKind]) -> None:
-        for name, kind in before.items():
-            asked = columns.get(name, kind)
-            if _HELD[asked] != _HELD[kind]:
-                history = self.state.history()
-                since = {each.subject: each.what for each in history if each.kind == DECIDED}
-                what = f"column {name!r} is of kind {kind} for the models there are"
-                raise UsageError(
-                    f"{self.settings.contract}: {since.get(name, what)}, not {asked}: {_FIX}"
-                )
-
     def shadow(self) -> Shadow:
         """Return the candidates, as the state has them."""
         return Shadow(self.state, self.recipe, self.contract.dates)
+
+
+def erase(live: LiveModel, ids: Sequence[str], reason: str, now: datetime) -> str:
+    """Delete all that is stored of rows by their ids; return what was deleted, in one line.
+
+    Sums of losses, statistics of days, and what models have learned stay. Of these only models of
+    streams hold single rows: the numbers of the last ones, without ids, until others take their
+    place. A file that arrives again brings no deleted row back: of the ids digests are remembered.
+
+    The caller holds the update lock. Raises UsageError for a live model without ids.
+    """
+    if live.settings.data.id is None:
+        raise UsageError(
+            f"the live model {live.settings.name!r} has no id: set data.id, or delete old rows by"
+            " retention"
+        )
+    state, at, gone = live.state, now.isoformat(timespec="seconds"), set(ids)
+    with state.transaction():
+        is_known = {digest_of(each.encode()) for each in ids} <= state.erased()
+        counts = state.erase(ids)
+        entry = deletion(at, ERASED, counts, f"by id: {reason}")
+        if is_known and not any(counts.values()):  # as of a command that was killed at its end
+            return entry.what
+        lifecycle = LifecycleState.read(state.lifecycle())
+        lifecycle.left_out = [each for each in lifecycle.left_out if each not in gone]
+        if lifecycle.doubtful is not None:
+            lifecycle.doubtful.rows = [r for r in lifecycle.doubtful.rows if r not in gone]
+        shadow = live.shadow()
+        shadow.forget(ids)
+        changes = Changes(at, lifecycle=lifecycle.dump(), history=[entry])
+        shadow.write_to(changes)
+        state.commit(changes)
+    return entry.what

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from leaseboard.tasks.live.candidates import CHAMPION
-from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding, MonitoredDays
+from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding
 from leaseboard.tasks.live.rows import label_of
 from leaseboard.tasks.models.columns import frame_of
 from leaseboard.tasks.models.model import Prediction
@@ -25,16 +25,10 @@ if TYPE_CHECKING:
 
 LEAST_ROWS = 10
 """Rows of a day that is monitored, at least."""
-GROWN = 0.25
-"""Share by which a day must have grown to be monitored again before the end of the update: a day
-whose rows come one by one is judged a few times, and not with each row."""
 
 
-def monitor(update: Update, work: Work, *, rest: bool = False) -> None:
-    """Compare the days of new rows, and those of new labels, with the days before.
-
-    - `rest`: judge all days that have grown at all since they were judged last.
-    """
+def monitor(update: Update, work: Work) -> None:
+    """Compare the days of new rows, and those of new labels, with the days before."""
     champion = update.shadow.in_role(CHAMPION)
     if champion is None:
         return
@@ -43,8 +37,8 @@ def monitor(update: Update, work: Work, *, rest: bool = False) -> None:
         rows_of_day, was_alarming = monitored.outcomes.last(day)
         if rows_of_day:
             work.doubtful[day] = was_alarming
-    inputs = list(days_of(update, work.rows.new, number, INPUTS, rest=rest))
-    outcomes = list(days_of(update, work.labelled, number, OUTCOMES, rest=rest))
+    inputs = list(days_of(update, work.rows.new, number, INPUTS))
+    outcomes = list(days_of(update, work.labelled, number, OUTCOMES))
     for day, group, predicted in inputs:
         points = pd.Series([likeliest(each) for each in predicted])
         report = monitored.observe(day, monitored_features(update, group), points)
@@ -70,7 +64,7 @@ def monitor(update: Update, work: Work, *, rest: bool = False) -> None:
 
 
 def days_of(
-    update: Update, new_rows: Sequence[StoredRow], number: str, part: str, *, rest: bool
+    update: Update, new_rows: Sequence[StoredRow], number: str, part: str
 ) -> Iterator[tuple[str, list[StoredRow], list[Prediction]]]:
     """Yield the days of rows that the champion has predicted, in order, with its predictions.
 
@@ -80,20 +74,13 @@ def days_of(
     for row in new_rows:
         if row.day <= update.last_day:
             new.setdefault(row.day, {})[row.id] = row
-    unseen = update.lifecycle.unmonitored.setdefault(part, {})
-    seen: MonitoredDays = getattr(update.lifecycle.monitored, part)
-    for day in sorted({*unseen} if rest else new):
-        unseen[day] = unseen.get(day, 0) + len(new.get(day, ()))
-        if not rest and unseen[day] < (GROWN * seen.last(day)[0] or LEAST_ROWS):
-            continue
+    for day in sorted(new):
         stored = update.state.rows_on(day, labelled=part == OUTCOMES)
-        of_day = ({row.id: row for row in stored} | new.get(day, {})).values()
+        of_day = ({row.id: row for row in stored} | new[day]).values()
         predicted = [json.loads(row.predictions or "{}").get(number) for row in of_day]
         known = [
             (row, each) for row, each in zip(of_day, predicted, strict=True) if each is not None
         ]
-        if rest or len(known) >= LEAST_ROWS:
-            del unseen[day]
         if len(known) >= LEAST_ROWS:
             yield day, [row for row, _ in known], [each for _, each in known]
 

@@ -88,23 +88,17 @@ def publish(uri: str, live: LiveModel, now: datetime, *, flow_run: str = "") -> 
 
 def _claim(client: MlflowClient, name: str, file: Path) -> None:
     """Create the registered model, or check that it is of this live model."""
-    from mlflow.exceptions import MlflowException
-
     mine = str(file.resolve())
-    try:
+    found = client.search_registered_models(f"name = '{name}'")
+    if not found:
         client.create_registered_model(name, tags={LIVE: mine})
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_ALREADY_EXISTS":
-            raise
-        owner = client.get_registered_model(name).tags.get(LIVE)
-        if owner == mine:
-            return
-        if owner is None or Path(owner).exists():
-            whose = f"of the live model in {owner}" if owner else "not of a live model"
-            raise UsageError(
-                f"the registered model {name!r} is {whose}: give yours another name"
-            ) from error
-        client.set_registered_model_tag(name, LIVE, mine)  # its folder was moved
+        return
+    owner = found[0].tags.get(LIVE)
+    if owner is None or (owner != mine and Path(owner).exists()):
+        whose = f"of the live model in {owner}" if owner else "not of a live model"
+        raise UsageError(f"the registered model {name!r} is {whose}: give yours another name")
+    if owner != mine:  # its folder was moved
+        client.set_registered_model_tag(name, LIVE, mine)
 
 
 def _add(
@@ -119,7 +113,6 @@ def _add(
     assert candidate.model is not None
     learned = load(live.state.model(candidate.model), f"a model of the state {live.state}")
     features = features_of(live.contract, live.settings.data, record.lifecycle.kinds)
-    digests = "".join(each["digest"] for each in record.batches)
     last = record.batches[-1]["name"] if record.batches else ""
     kind = registry.algorithm_class(live.recipe.algorithm).environment
     tags = {
@@ -129,7 +122,6 @@ def _add(
         "leaseboard.created": f"{candidate.created}: {candidate.why}",
         "leaseboard.rows": str(candidate.learned),
         "leaseboard.data": f"{len(record.batches)} batches to {last}",
-        "leaseboard.data_digest": hashlib.sha256(digests.encode()).hexdigest(),
         "leaseboard.code": code_version(live.recipe.algorithm, kind),
     } | ({"leaseboard.flow_run": flow_run} if flow_run else {})
     text = f"`{candidate.name}` predicts `{live.settings.data.target}`."

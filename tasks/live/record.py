@@ -5,25 +5,19 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from leaseboard.algorithms.measures import skill_over
-from leaseboard.tasks.live.candidates import (
-    CHALLENGER,
-    CHAMPION,
-    PREVIOUS,
-    REFERENCE,
-    RETIRED,
-    ROLLED_BACK,
-)
+from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE
 from leaseboard.tasks.live.contract_check import AHEAD
 from leaseboard.tasks.live.incidents import Case
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.rows import label_of
 from leaseboard.tasks.live.settings import LiveSettings
+from leaseboard.tasks.machine.owners import operator
 from leaseboard.tasks.models.model import Prediction
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import HistoryEntry, ModelCandidate, StoredRow, in_role
@@ -146,47 +140,22 @@ class LossTotal:
 
 ROLES = (CHAMPION, CHALLENGER, PREVIOUS)
 """Those that a candidate has in turn, and under which it is published."""
-ERASED, EXPIRED, DECIDED = "deleted by id", "deleted by age", "decided"
+ERASED, EXPIRED = "deleted by id", "deleted by age"
 """Kinds of entries of the history."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tenure:
-    """Candidate in a role for a time."""
-
-    candidate: int
-    role: str
-    start: str
-    stop: str
+_STORED = {
+    "rows": "rows",
+    "quarantine": "quarantined rows",
+    "served": "logged predictions",
+    "early": "labels without a row",
+}
 
 
-def tenures(
-    history: Sequence[HistoryEntry], candidates: Mapping[int, ModelCandidate], end: str
-) -> list[Tenure]:
-    """Return all tenures in the order in which they began; those that go on stop at `end`."""
-    found: list[Tenure] = []
-    now: dict[int, int] = {}
-    for each in moves(history, candidates):
-        number = int(each.subject)
-        if number in now:
-            place = now.pop(number)
-            found[place] = replace(found[place], stop=each.at)
-        role = each.kind
-        if role == "created":
-            has_champion = any(found[place].role == CHAMPION for place in now.values())
-            role = CHALLENGER if has_champion else CHAMPION
-        if role in ROLES:
-            now[number] = len(found)
-            found.append(Tenure(number, role, each.at, max(end, each.at)))
-    return found
-
-
-def moves(
-    history: Sequence[HistoryEntry], candidates: Mapping[int, ModelCandidate]
-) -> list[HistoryEntry]:
-    """Return what happened to candidates, the oldest first."""
-    kinds, numbers = {"created", ROLLED_BACK, RETIRED, *ROLES}, set(map(str, candidates))
-    return [each for each in history if each.kind in kinds and each.subject in numbers]
+def deletion(at: str, kind: str, counts: Mapping[str, int], why: str) -> HistoryEntry:
+    """Return the entry of rows that were deleted: how many, why, and by whom."""
+    shown = ", ".join(f"{count:,} {_STORED[name]}" for name, count in counts.items() if count)
+    return HistoryEntry(at, kind, "rows", f"{shown or 'nothing'} deleted {why}, by {operator()}")
 
 
 def name_of(candidate: ModelCandidate) -> str:
@@ -227,11 +196,6 @@ class ModelRecord:
         """All batches, the oldest first."""
         return self.state.batches()
 
-    @property
-    def deletions(self) -> list[HistoryEntry]:
-        """Entries of the history about rows that were deleted, the oldest first."""
-        return [each for each in self.history if each.kind in (ERASED, EXPIRED)]
-
     @cached_property
     def waiting(self) -> Mapping[str, int]:
         """Rows whose label has not come, by day."""
@@ -252,22 +216,6 @@ class ModelRecord:
         """Return the losses of a candidate by day."""
         return {day: found[number] for day, found in self.days.items() if number in found}
 
-    @cached_property
-    def served(self) -> Mapping[str, int]:
-        """Number of the candidate that was champion when a day began.
-
-        Of days before the first champion, that of the first that predicted them.
-        """
-        reigns = [(each.start[:10], each.candidate) for each in self.tenures
-                  if each.role == CHAMPION]  # fmt: skip
-        found = {}
-        for day, totals in self.days.items():
-            there = [(since, number) for since, number in reigns if number in totals]
-            before = [number for since, number in there if since < day]
-            if there:
-                found[day] = before[-1] if before else there[0][1]
-        return found
-
     @property
     def champion(self) -> ModelCandidate | None:
         """The candidate that answers."""
@@ -283,9 +231,11 @@ class ModelRecord:
         return in_role(self.candidates.values(), role)
 
     @cached_property
-    def tenures(self) -> list[Tenure]:
-        """Tenures: each role, its model and its time."""
-        return tenures(self.history, self.candidates, self.now.isoformat(timespec="seconds"))
+    def reigns(self) -> list[tuple[str, int]]:
+        """The moment at which each champion began, and its number; the first comes first."""
+        moves = [each for each in self.history if each.kind in ("created", CHAMPION)]
+        champions = [*moves[:1], *(each for each in moves[1:] if each.kind == CHAMPION)]
+        return [(each.at, int(each.subject)) for each in champions]
 
     @cached_property
     def open(self) -> list[Case]:
@@ -293,21 +243,28 @@ class ModelRecord:
         cases = [case for case in self.lifecycle.cases if case.is_open]
         return sorted(cases, key=lambda case: case.incident.since)
 
+    @property
+    def measure(self) -> str:
+        """The root of what comparisons go by, in the target's unit; of classes the Brier score."""
+        totals = (each for found in self.days.values() for each in found.values())
+        return "rmse" if any("absolute" in total.sums for total in totals) else "brier"
+
+    def total(self, number: int, days: Sequence[str]) -> LossTotal:
+        """Return the losses of a candidate over those of the days that it has predicted."""
+        return LossTotal.of(self.days[day][number] for day in days if number in self.days[day])
+
     def scores(self, number: int, days: Sequence[str]) -> dict[str, float]:
         """Return the measures of a candidate over days, with the skill over naive baselines.
 
         The skill counts the days alone that the candidate and all baselines have predicted.
         """
-        mine = LossTotal.of(self.days[day][number] for day in days if number in self.days[day])
+        mine = self.total(number, days)
         if not mine.rows:
             return {}
         found = {"rows": float(mine.rows)} | mine.measures
         tried = [each.number for each in self.baselines]
         both = [day for day in days if {number, *tried} <= self.days[day].keys()]
         if both and tried:
-            loss, *losses = (
-                LossTotal.of(self.days[day][each] for day in both).loss
-                for each in [number, *tried]
-            )
+            loss, *losses = (self.total(each, both).loss for each in [number, *tried])
             found["skill"] = skill_over(losses, loss)
         return found

@@ -25,12 +25,11 @@ OTHER_VALUES = "with other values"
 REUSED = f"its {{id}} is that of an earlier row {OTHER_VALUES}"
 TWICE = f"its {{id}} is in the batch twice, {OTHER_VALUES}"
 RELABELLED = "its label has come before, and was another"
-UNKNOWN = "a label for a row that never came"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """File, or piece of what a query returns."""
+    """File of rows, or of labels of earlier ones."""
 
     name: str
     digest: str
@@ -39,10 +38,6 @@ class Batch:
     """None if there is a fault."""
     fault: str = ""
     """Why it cannot be read, in one line."""
-    watermark: str | None = None
-    """Of a query: where the next update begins, once this batch is ingested."""
-    posted: tuple[int, ...] = ()
-    """Of labels that were posted: their numbers."""
 
 
 def values_in(frame: pd.DataFrame) -> list[Values]:
@@ -96,18 +91,9 @@ def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:
     by how many rows above it in the batch are the same.
 
     - `frame`: rows as `leaseboard.tasks.live.contract_check.check` returns them, so that a number
-      is one, however a file writes it.
-
-    Raises DataError if a row has no id.
+      is one, however a file writes it; each has its id.
     """
     if data.id is not None:
-        missing = np.flatnonzero(frame[data.id].isna())
-        if len(missing):
-            row = frame.index[missing[0]] + 1
-            raise DataError(
-                f"row {row} has no {data.id}, which identifies rows: fill it, or set missing: 0"
-                f" for {data.id} in the contract to have such rows quarantined"
-            )
         return frame[data.id].map(text_of).astype(object)
     values = values_in(frame.drop(columns=data.target, errors="ignore"))
     digests = [
@@ -131,7 +117,8 @@ class BatchRows:
     repeated: int = 0
     old: int = 0
     """Of these, rows of days that are forgotten: whether they had come before is not known."""
-    early: int = 0
+    early: dict[str, str] = field(default_factory=dict)
+    """Labels of rows that have not come, as JSON, by identity."""
     erased: int = 0
     """Rows and labels of ids that were deleted."""
 
@@ -142,24 +129,9 @@ class BatchRows:
             "labels": len(self.labelled) + sum(row.label is not None for row in self.new),
             "repeated": self.repeated,
             "quarantined": len(self.quarantined),
-        } | {name: n for name in ("early", "erased") if (n := getattr(self, name))}
-
-    def take_early(self) -> list[tuple[str, str]]:
-        """Remove the labels of rows that never came, which may wait for them, and return them."""
-        early, others = list[tuple[str, str]](), list[tuple[str, str, str]]()
-        for identity, reason, row in self.quarantined:
-            (label, *_) = json.loads(row).values()
-            if reason == UNKNOWN and label is not None:
-                early.append((identity, to_json(label)))
-            else:
-                others.append((identity, reason, row))
-        self.quarantined, self.early = others, len(early)
-        return early
-
-
-def is_labels_alone(frame: pd.DataFrame, data: DataSettings) -> bool:
-    """Return whether a table has only labels of rows that came before."""
-    return data.id is not None and set(map(str, frame)) == {data.id, data.target}
+            "early": len(self.early),
+            "erased": self.erased,
+        }
 
 
 def sort_rows(
@@ -168,8 +140,11 @@ def sort_rows(
     known: Mapping[str, StoredRow],
     data: DataSettings,
     day: str,
-    forgotten: tuple[str, str] | None = None,
+    *,
+    alone: bool = False,
     times: pd.Series | None = None,
+    forgotten: tuple[str, str] | None = None,
+    early: Mapping[str, str] | None = None,
 ) -> BatchRows:
     """Sort the rows of a table that conforms to the contract.
 
@@ -178,18 +153,14 @@ def sort_rows(
     - `day`: the day of rows without a time.
     - `forgotten`: the first and the last day of rows whose identities are no longer known. An
       unknown row of these days counts as a repeat: it may have been learned.
-    - `times`: the local times of the rows, which give their days; None: the times in the table.
+    - `alone`: the table has only labels of rows that came before.
+    - `times`: the local times of the rows, which give their days.
+    - `early`: labels that came before their rows, as JSON, by identity.
 
     A row that comes again with the same values is a repeat, or brings the label that was missing.
     """
     found, seen = BatchRows(), dict(known)
-    alone = is_labels_alone(frame, data)
-    labels = [None] * len(frame)
-    if data.target in frame:
-        labels = [plain_value(value) for value in frame[data.target].tolist()]
-    if times is None and data.time in frame:
-        times = pd.to_datetime(frame[data.time], format="ISO8601", utc=True)
-    days = [day] * len(frame)
+    labels, days = map(plain_value, frame[data.target].tolist()), [day] * len(frame)
     if times is not None:
         days = [str(each) for each in times.dt.strftime("%Y-%m-%d").fillna(day)]
     features = values_in(frame.drop(columns=[data.target, data.id or ""], errors="ignore"))
@@ -197,11 +168,13 @@ def sort_rows(
         text, came = to_json(values), None if label is None else to_json(label)
         before = seen.get(identity)
         if before is None and alone:
-            found.quarantined.append((identity, UNKNOWN, to_json({data.target: label})))
+            if came is not None:
+                found.early[identity] = came
         elif before is None and forgotten is not None and forgotten[0] <= at <= forgotten[1]:
             found.repeated += 1
             found.old += 1
         elif before is None:
+            came = came or (early or {}).get(identity)
             row = StoredRow(
                 identity, checksum_of(text), at, text, "", came, is_labelled=came is not None
             )
@@ -268,11 +241,6 @@ def row_reader(features: Sequence[Column]) -> Callable[[Mapping[str, Any]], Valu
         return found
 
     return read
-
-
-def reader_of(kind: ValueKind) -> Callable[[Any], Any]:
-    """Return what reads a value that conforms to the rule of a column of this kind."""
-    return _READERS[kind]
 
 
 @lru_cache(maxsize=4096)

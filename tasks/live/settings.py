@@ -54,35 +54,21 @@ Duration = Annotated[timedelta, BeforeValidator(duration)]
 """A duration in a YAML file."""
 
 
-FOLDER, SQL = "folder", "sql"
-"""Kinds of sources: what is before the first colon."""
+FOLDER = "folder:"
+"""What a source begins with."""
 FILES = (".csv", ".tsv", ".parquet", ".pq")
 """Suffixes of a folder's files."""
-WATERMARK = "watermark"
-"""The parameter of a query: the value of the watermark column up to which rows are known."""
-DATABASES = ("sqlite", "postgresql")
-_FILE = "sqlite:///"
-"""What is before the path of a SQLite file."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Address = Annotated[str, Field(min_length=1, max_length=4096)]
+Alert = Annotated[str, Field(pattern=r"^(\$\w+$|[A-Za-z]+://.)", max_length=4096)]
 
 
 class DataSettings(Strict):
     """``data:``, where rows come from and what their columns are for."""
 
     source: Address
-    """`folder:` and a pattern of csv, tsv or parquet files, each a batch; or `sql:` and the
-    address of a SQLite or PostgreSQL database, with `$NAME` from the environment."""
-    query: Annotated[str, Field(max_length=100_000)] = ""
-    """For a database: selects the rows past `:watermark`."""
-    watermark: Name | None = None
-    """For a database: the column that grows with each row, a number, a date or a time."""
-    overlap: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
-    """The number of the newest rows of a query that are read again, for rows that were written
-    late."""
-    batch_rows: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000
-    """The rows of a query that are read at once."""
+    """`folder:` and a pattern of csv, tsv or parquet files, each a batch."""
     time: Name | None = None
     """The column with the time of a row."""
     id: Name | None = None
@@ -93,51 +79,23 @@ class DataSettings(Strict):
     """How long after its row a label usually arrives: `90s`, `30m`, `12h`, `7d`, `2w`."""
 
     @property
-    def kind(self) -> str:
-        """`FOLDER` or `SQL`."""
-        return self.source.partition(":")[0]
-
-    @property
-    def place(self) -> str:
-        """The pattern of a folder's files, or the address of a database."""
-        return self.source.partition(":")[2]
+    def pattern(self) -> str:
+        """The pattern of a folder's files."""
+        return self.source.removeprefix(FOLDER)
 
     @field_validator("source")
     @classmethod
     def _check_source(cls, source: str) -> str:
-        kind, _, place = source.partition(":")
-        if kind not in (FOLDER, SQL) or not place:
+        if not (source.startswith(FOLDER) and source.endswith(FILES)):
             raise ValueError(
-                "a source is a folder's files or a database, such as folder:inbox/*.csv or"
-                " sql:sqlite:///shop.db"
-            )
-        if kind == FOLDER and not place.endswith(FILES):
-            raise ValueError(
-                "a folder's pattern ends with the format of its files, such as inbox/*.csv or"
-                " inbox/*.parquet"
-            )
-        scheme = re.split(r"[+:]", place)[0]
-        if kind == SQL and not is_variable(place) and scheme not in DATABASES:
-            raise ValueError(
-                f"a database is one of {' and '.join(DATABASES)}, such as sql:sqlite:///shop.db"
-                " or sql:postgresql://me:$PASSWORD@host/shop"
+                "a source is folder: and a pattern that ends with the format of its files, such as"
+                " folder:inbox/*.csv or folder:inbox/*.parquet"
             )
         return source
 
     @model_validator(mode="after")
-    def _check_query(self) -> Self:
-        if self.kind == FOLDER and (self.query or self.watermark):
-            raise ValueError("query and watermark are of a sql: source: remove them")
-        if self.kind == SQL and not (self.watermark and f":{WATERMARK}" in self.query):
-            raise ValueError(
-                "a sql: source needs query and watermark, such as"
-                " query: select * from sales where number > :watermark, and watermark: number"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _check_columns(self) -> Self:
-        for use in ("time", "id", WATERMARK):
+        for use in ("time", "id"):
             if getattr(self, use) == self.target:
                 raise ValueError(
                     f"{use} and target are both {self.target!r}: the target is unknown when a row"
@@ -192,7 +150,7 @@ class LiveSettings(Strict):
     """The file of the data contract."""
     compare: CompareSettings = CompareSettings()
     """The comparison of challengers."""
-    alerts: list[Address] = Field(default_factory=list)
+    alerts: list[Alert] = Field(default_factory=list)
     """Who is notified: addresses of `http://` or `https://` get JSON by POST, others are those of
     Apprise, for mail, chat, many more; `$NAME` is read from the environment."""
     retention: Duration | None = None
@@ -219,11 +177,7 @@ def read_settings(path: Path) -> LiveSettings:
     """
     settings = load_yaml(path, LiveSettings)
     home = path.resolve().parent
-    source = settings.data.source
-    if settings.data.kind == FOLDER:
-        source = f"{FOLDER}:{Path(glob.escape(str(home))) / settings.data.place}"
-    elif settings.data.place.startswith(_FILE):
-        source = f"{SQL}:{_FILE}{home / settings.data.place.removeprefix(_FILE)}"
+    source = f"{FOLDER}{Path(glob.escape(str(home))) / settings.data.pattern}"
     state = settings.state
     if state is not None and "://" not in state and not is_variable(state):
         state = str(home / state)

@@ -1,5 +1,6 @@
 """Work of an update: how it is carried out, what it does on a batch, and its outcome."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,14 +33,9 @@ class UpdateResult:
 
     batches: int = 0
     rejected: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     incidents: list[Incident] = field(default_factory=list)
     """Those that are open."""
-
-    @property
-    def open_incidents(self) -> int:
-        """How many incidents are open."""
-        return len(self.incidents)
 
     def summary(self) -> str:
         """Return the outcome in a line, with what deserves attention."""

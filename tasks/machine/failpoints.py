@@ -45,7 +45,6 @@ POINTS = {
     "live.before-end": "all is done but the end of the update",
     "serve.before-log": "predictions are made, and neither logged nor sent",
     "serve.after-log": "they are logged, and not sent",
-    "serve.after-labels": "labels that were posted are in the state, and not confirmed",
     "learn.before-save": "the rows of a table are learned, and the model is not saved",
     "learn.after-save": "the model is saved",
 }

@@ -1,10 +1,10 @@
-"""The server's paths: MLflow's scoring protocol, labels, health, metrics."""
+"""The server's paths: MLflow's scoring protocol, health, metrics."""
 
 import asyncio
 import hmac
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -22,10 +22,7 @@ from starlette.requests import ClientDisconnect
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
 from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.rows import to_json
-from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.models.model import LEVEL
 from leaseboard.tasks.serve import invocations
 from leaseboard.tasks.serve.champion import Champion, Follower
@@ -52,14 +49,9 @@ class Server:
     """
 
     def __init__(
-        self,
-        data: DataSettings,
-        follower: Follower,
-        state: State,
-        token: str,
-        clock: Callable[[], datetime],
+        self, follower: Follower, state: State, token: str, clock: Callable[[], datetime]
     ) -> None:
-        self.data, self.follower, self.state, self.clock = data, follower, state, clock
+        self.follower, self.state = follower, state
         self.token, self.desk = token.encode(), Desk(state, clock, follower.report)
         self.registry = CollectorRegistry()
         gauge = partial(Gauge, registry=self.registry)
@@ -125,14 +117,24 @@ def _check_token(server: Here, given: Given) -> None:
 public, trusted = APIRouter(), APIRouter(dependencies=[Depends(_check_token)])
 
 
-@trusted.post("/invocations", openapi_extra=invocations.documented(invocations.ROWS, CSV))
+@trusted.post("/invocations", openapi_extra=invocations.DOCUMENTED)
 async def invoke(request: Request, server: Here) -> dict[str, Any]:
     """Predict rows; each prediction is in the state before it is returned."""
     champion, rules = server.champion, server.follower.rules
     rows, params = invocations.read(*await _body(request, JSON, CSV), rules.columns)
     level = _level(champion, params.level)
-    _refuse_broken(rules.row_fault, rows)
-    ids = _ids([rules.identity(row) or str(uuid.uuid4()) for row in rows])
+    if not 0 < len(rows) <= MOST_ROWS:
+        raise refusal(400, f"{len(rows):,} rows: send 1 to {MOST_ROWS:,} in a request")
+    faults = map(rules.row_fault, rows)
+    broken = [{"row": i, "reason": why} for i, why in enumerate(faults, 1) if why]
+    if broken:
+        said = f"row {broken[0]['row']}: {broken[0]['reason']}: fix it, or leave it out"
+        more = f"({len(broken)} of {len(rows)} break the contract)"
+        raise refusal(400, f"{said} {more}", refused=broken)
+    ids = [rules.identity(row) or str(uuid.uuid4()) for row in rows]
+    if len(set(ids)) < len(ids):
+        twice = max(ids, key=ids.count)
+        raise refusal(400, f"id {short(repr(twice), 60)} is that of several rows: send one")
     try:
         values = [champion.snapshot.read(row) for row in rows]
         found = await server.desk.ask(champion, ids, values, level)
@@ -142,31 +144,6 @@ async def invoke(request: Request, server: Here) -> dict[str, Any]:
     answer = invocations.answer(params, found, ids, level) | {"snapshot": champion.describe()}
     unknown = [rules.unknown(row) for row in rows]
     return answer | ({"unknown_categories": unknown} if any(unknown) else {})
-
-
-@trusted.post("/labels", status_code=202, openapi_extra=invocations.documented(invocations.LABELS))
-async def labels(request: Request, server: Here) -> dict[str, Any]:
-    """Store labels until the next update joins them by id."""
-    rules, data, at = server.follower.rules, server.data, server.clock()
-    posted = invocations.parsed(invocations.LABELS, (await _body(request, JSON))[1])
-    if data.id is None:
-        said = "the live model has no id that labels could name: name a column in its file"
-        raise refusal(400, said)
-    rows = [{data.id: each.id, data.target: each.label} for each in posted]
-    _refuse_broken(rules.label_fault, rows)
-    ids = _ids([rules.identity(row) or "" for row in rows])
-    found = [
-        {"id": each, "at": at.isoformat(timespec="seconds"), "label": to_json(rules.label(row))}
-        for each, row in zip(ids, rows, strict=True)
-    ]
-    try:
-        await asyncio.to_thread(server.state.post, found)
-        reach("serve.after-labels")
-    except LeaseboardError as error:
-        server.desk.note(error)
-        raise
-    server.desk.note()
-    return {"posted": len(found)}
 
 
 @public.get("/ping")
@@ -202,7 +179,6 @@ def application(server: Server) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await asyncio.to_thread(server.follower.stop)
         await asyncio.to_thread(server.desk.stop)
 
     app = FastAPI(
@@ -246,12 +222,7 @@ async def _refused(status: int, _: Request, error: Exception) -> Response:
 
 
 def check_place(host: str, token: str) -> None:
-    """Raise UsageError if others could ask without a token, or no header can carry the token."""
-    if token and not (token.isascii() and token.isprintable() and " " not in token):
-        raise UsageError(
-            f"{TOKEN} holds a space or another sign that no header carries: set it to letters and"
-            " digits, such as the output of `openssl rand -hex 32`"
-        )
+    """Raise UsageError if others could ask without a token."""
     try:
         is_loopback = host == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -285,26 +256,3 @@ def _level(champion: Champion, wanted: float | None) -> float | None:
         fix = f"name one of {', '.join(map(str, levels))}" if levels else "leave it out"
         raise refusal(400, f"level {wanted:g}: this model has no such intervals: {fix}")
     return wanted
-
-
-def _refuse_broken(
-    fault: Callable[[Mapping[str, Any]], str | None], rows: Sequence[Mapping[str, Any]]
-) -> None:
-    """Refuse a request with all reasons if a row breaks the contract, or it has too many rows."""
-    if not 0 < len(rows) <= MOST_ROWS:
-        raise refusal(400, f"{len(rows):,} rows: send 1 to {MOST_ROWS:,} in a request")
-    broken = [{"row": i + 1, "reason": why} for i, row in enumerate(rows) if (why := fault(row))]
-    if broken:
-        said = (
-            f"row {broken[0]['row']}: {broken[0]['reason']}: fix it, or leave it out"
-            f" ({len(broken)} of {len(rows)} break the contract)"
-        )
-        raise refusal(400, said, refused=broken)
-
-
-def _ids(ids: list[str]) -> list[str]:
-    """Return the ids of a request; refuse one that comes twice."""
-    if len(set(ids)) < len(ids):
-        twice = max(ids, key=ids.count)
-        raise refusal(400, f"id {short(repr(twice), 60)} is that of several rows: send one")
-    return ids

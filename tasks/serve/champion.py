@@ -7,24 +7,24 @@ state of the live model, where each update writes it.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.algorithms.errors import LeaseboardError, short
 from leaseboard.algorithms.tables.values import is_gap, text_of
 from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.contract import Contract, read_contract
 from leaseboard.tasks.live.contract_check import row_check
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.publication import key_of
-from leaseboard.tasks.live.rows import features_of, reader_of
+from leaseboard.tasks.live.rows import features_of
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.live.snapshot import Snapshot
 from leaseboard.tasks.models.logged import KEY
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import LONGEST_ID
 from leaseboard.tasks.track.store import open_store, reported
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 PERIOD = 1.0
 """Seconds between two looks at the alias."""
-FIRST_LOOK = 15.0
-"""Seconds that a start waits for the first look: a registry that is away takes a minute."""
-LAST_LOOK = 5.0
-"""Seconds that a stop waits for the last one."""
 
 
 @dataclass(frozen=True)
@@ -57,53 +53,34 @@ class Champion:
 
 
 class RowRules:
-    """Data contract for single rows.
+    """Data contract for single rows."""
 
-    - `seen`: categories by column that came and that the contract does not name.
-    """
-
-    def __init__(
-        self, contract: Contract, data: DataSettings, seen: Mapping[str, list[str]]
-    ) -> None:
+    def __init__(self, contract: Contract, data: DataSettings) -> None:
         columns = self.columns = dict(contract.columns)
         """Those of a row without its label, in the order of the contract."""
-        target = columns.pop(data.target)
-        needed = {data.target: target.model_copy(update={"missing": 0.0, "required": True})}
-        if data.id is not None:
-            needed[data.id] = columns[data.id]
-        self._data, self._read_label = data, reader_of(target.kind)
-        self._read_id = reader_of("text" if data.id is None else columns[data.id].kind)
-        self._check_row = row_check(Contract(columns=columns))
-        self._check_label = row_check(Contract(columns=needed))
+        del columns[data.target]
+        self._data, self._check_row = data, row_check(Contract(columns=columns))
         self._categories = {
-            name: {*map(text_of, rule.categories), *seen.get(name, ())}
+            name: set(map(text_of, rule.categories))
             for name, rule in columns.items()
             if rule.kind == "category"
         }
 
     def row_fault(self, row: Mapping[str, Any]) -> str | None:
         """Return why a row without its label breaks the contract; None if it does not."""
-        return self._check_row(row) or self._name_fault(row) or self._id_fault(row)
-
-    def label_fault(self, row: Mapping[str, Any]) -> str | None:
-        """Return why an id and a label break the contract; None if they do not."""
-        return self._check_label(row) or self._id_fault(row)
+        return self._check_row(row) or self._name_fault(row)
 
     def unknown(self, row: Mapping[str, Any]) -> list[str]:
-        """Return the columns whose category never came before."""
+        """Return the columns whose category the contract does not name."""
         return [
             name
             for name, known in self._categories.items()
             if not is_gap(row.get(name)) and text_of(row[name]) not in known
         ]
 
-    def label(self, row: Mapping[str, Any]) -> Any:
-        """Return the label of a row, as an update reads it."""
-        return self._read_label(row[self._data.target])
-
     def identity(self, row: Mapping[str, Any]) -> str | None:
         """Return the identity of the row in an update; None where rows have no id."""
-        return None if self._data.id is None else text_of(self._read_id(row[self._data.id]))
+        return None if self._data.id is None else text_of(row[self._data.id])
 
     def _name_fault(self, row: Mapping[str, Any]) -> str | None:
         """Return why a name is probably that of a column which may be left out, misspelled."""
@@ -112,16 +89,6 @@ class RowRules:
         if not absent:
             return None
         return f"no column {min(absent)!r}, and {short(repr(min(unknown)), 60)} is unknown"
-
-    def _id_fault(self, row: Mapping[str, Any]) -> str | None:
-        """Return why the state could not find a row by its id."""
-        identity = self.identity(row)
-        if identity is None or (0 < len(identity) <= LONGEST_ID and "\0" not in identity):
-            return None
-        return (
-            f"{self._data.id} {short(repr(identity), 60)} is not an id: write 1 to {LONGEST_ID}"
-            " characters without NUL"
-        )
 
 
 class Follower:
@@ -139,54 +106,36 @@ class Follower:
         self.champion: Champion | None = None
         self.name, self.fault, self.report = settings.name, "", report
         self._uri, self._settings, self._state = uri, settings, state
-        self._version_of_file: tuple[int, ...] = ()
         self._read_contract()
-        self._looked, self._stop = threading.Event(), threading.Event()
+        self._set_rules()
         self._client: MlflowClient | None = None
-        self._thread = threading.Thread(target=self._follow, name="follow", daemon=True)
 
     def start(self) -> None:
-        """Look at the alias now, and then every second."""
-        self._thread.start()
-        self._looked.wait(FIRST_LOOK)
-
-    def stop(self) -> None:
-        """Look no more."""
-        self._stop.set()
-        self._thread.join(LAST_LOOK)
+        """Look now, and then every second, until the process ends."""
+        threading.Thread(target=self._follow, name="follow", daemon=True).start()
 
     def look(self) -> None:
         """Read the alias and the contract; a fault of one does not hold up the other."""
         steps = self._read_contract, self._take_up
         fault = "; ".join(filter(None, map(_fault_of, steps)))
+        self._set_rules()
         if fault and fault != self.fault:
             self.report(fault)
         self.fault = fault
 
     def _follow(self) -> None:
-        self.look()
-        self._looked.set()
-        while not self._stop.wait(PERIOD):
+        while True:
             self.look()
+            time.sleep(PERIOD)
 
     def _read_contract(self) -> None:
-        """Read the contract if it was replaced or edited."""
-        path = self._settings.contract
-        try:
-            found = path.stat()
-        except OSError as error:
-            raise UsageError(f"cannot read {path}: {error.strerror}") from error
-        seen = found.st_ino, found.st_mtime_ns, found.st_size
-        if seen != self._version_of_file:
-            self._contract = read_contract(path, self._settings.data)
-            self._version_of_file = seen
-            self._set_rules()
+        self._contract = read_contract(self._settings.contract, self._settings.data)
 
     def _set_rules(self) -> None:
         """Judge rows by the contract; the state knows the kinds of columns undecided there."""
         lifecycle = LifecycleState() if self.champion is None else self.champion.lifecycle
         contract = self._contract.with_kinds(lifecycle.kinds)
-        self.rules = RowRules(contract, self._settings.data, lifecycle.new_categories)
+        self.rules = RowRules(contract, self._settings.data)
 
     def _take_up(self) -> None:
         """Take up the candidate that has the alias, as the last update left it."""
@@ -225,7 +174,6 @@ class Follower:
         self.champion = Champion(
             snapshot, self.name, number, str(candidate.number), digest, lifecycle
         )
-        self._set_rules()
         if now is None or now.version != number:
             self.report(f"predictions come from models:/{self.name}/{number}")
 

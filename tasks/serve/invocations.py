@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import HTTPException
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from leaseboard.algorithms.errors import rule, short
 from leaseboard.tasks.fetch.files import GAPS, NUMBERS_GAPS
@@ -85,23 +85,16 @@ class Invocation(Body):
         return [each if isinstance(each, dict) else _named(names, each) for each in values or ()]
 
 
-class PostedLabel(Body):
-    """One of the body of ``/labels``."""
-
-    id: Any
-    label: Any
-
-
-ROWS: TypeAdapter[Any] = TypeAdapter(Invocation)
-LABELS: TypeAdapter[Any] = TypeAdapter(list[PostedLabel])
-_EXAMPLES = {id(ROWS): EXAMPLE, id(LABELS): '[{"id": ..., "label": ...}]'}
-
-
-def documented(shape: TypeAdapter[Any], *texts: str) -> dict[str, Any]:
-    """Return what OpenAPI says of a body: JSON of a shape, or a text of other content types."""
-    content = {kind: {"schema": {"type": "string"}} for kind in texts}
-    content |= {JSON: {"schema": shape.json_schema()}}
-    return {"requestBody": {"required": True, "content": content}}
+DOCUMENTED = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON: {"schema": Invocation.model_json_schema()},
+            CSV: {"schema": {"type": "string"}},
+        },
+    }
+}
+"""What OpenAPI says of a body."""
 
 
 def read(
@@ -113,19 +106,14 @@ def read(
     """
     if kind == CSV:
         return _csv_rows(body, columns), Params()
-    sent = parsed(ROWS, body)
-    return sent.rows(list(columns)), sent.params
-
-
-def parsed(shape: TypeAdapter[Any], body: bytes) -> Any:
-    """Return a body as `shape` reads it; raise a refusal, in one line, if it cannot be."""
     try:
-        return shape.validate_json(body)
+        sent = Invocation.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = short(".".join(map(str, first["loc"])), 100)
         said = short(f"{where}{rule(first)}".removeprefix(": "))
-        raise refusal(400, f"{said}: send {_EXAMPLES[id(shape)]}") from None
+        raise refusal(400, f"{said}: send {EXAMPLE}") from None
+    return sent.rows(list(columns)), sent.params
 
 
 def answer(

@@ -30,7 +30,7 @@ PROBE, PROBE_BYTES = "probe", 20_000
 """What is written and removed to see whether the state can be written, as much as some rows."""
 
 
-_OF_ROWS = ("rows", "quarantine", "served", "posted")
+_OF_ROWS = ("rows", "quarantine", "served", "early")
 """Tables that have something of single rows."""
 
 
@@ -71,17 +71,13 @@ class State:
             finally:
                 self._open = None
 
-    def update_lock(self, *, wait: bool = False) -> AbstractContextManager[None]:
-        """Lock the live model against another update; UsageError if one is running.
-
-        - `wait`: until that is over.
-        """
+    def update_lock(self) -> AbstractContextManager[None]:
+        """Lock the live model against another update; UsageError if one is running."""
         busy = UsageError(
             f"another update of the live model {self.name!r} is running: wait until it is over, or"
             " stop it"
         )
-        key = hashlib.sha256(f"live {self.name}".encode()).hexdigest()
-        return self._database.lock(key, None if wait else busy)
+        return self._database.lock(digest_of(f"live {self.name}".encode()), busy)
 
     def _all(self, query: Any) -> list[dict[str, Any]]:
         with self.connected() as connection:
@@ -109,13 +105,6 @@ class State:
         """Return whether a batch of this name was ingested."""
         batches = self._tables.batches
         return bool(self._count(batches, batches.c.name == name))
-
-    def watermark(self) -> str | None:
-        """Return that of the last batch which had one."""
-        batches = self._tables.batches.c
-        query = sa.select(batches.watermark).where(batches.watermark.is_not(None))
-        found: str | None = self._value(query.order_by(batches.number.desc()).limit(1))
-        return found
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, StoredRow]:
         """Return the rows that are known of these identities."""
@@ -219,17 +208,9 @@ class State:
         found = self._all(sa.select(table).order_by(table.c.number))
         return {row["number"]: (row["address"], json.loads(row["body"])) for row in found}
 
-    def posted(self, before: str | None = None) -> list[tuple[int, str, str]]:
-        """Return number, identity and label of what was posted to the server and not joined.
-
-        - `before`: of those whose row has not come only what was posted before this moment.
-        """
-        table, rows = self._tables.posted, self._tables.rows
-        query = sa.select(table.c.number, table.c.id, table.c.label).order_by(table.c.number)
-        if before is not None:
-            has_come = sa.select(rows.c.id).where(rows.c.id == table.c.id).exists()
-            query = query.where(has_come | (table.c.at < before))
-        return [(row["number"], row["id"], row["label"]) for row in self._all(query)]
+    def early(self) -> dict[str, str]:
+        """Return the labels that came before their rows, as JSON, by the identity of the row."""
+        return {row["id"]: row["label"] for row in self._all(sa.select(self._tables.early))}
 
     def waiting(self) -> dict[str, int]:
         """Return how many rows wait for their label, by day."""
@@ -250,10 +231,6 @@ class State:
         query = sa.select(updates.outcome, sa.func.max(updates.ended).label("at"))
         query = query.where(updates.ended.is_not(None)).group_by(updates.outcome)
         return {row["outcome"]: row["at"] for row in self._all(query)}
-
-    def counts(self) -> dict[str, int]:
-        """Return how many rows each table has, by the field of `Tables`."""
-        return {name: self._count(table) for name, table in self.tables.items()}
 
     @property
     def tables(self) -> dict[str, sa.Table]:
@@ -294,7 +271,7 @@ class State:
         old = sa.select(batches.number).where(batches.at < day)
         where = {tables.quarantine: tables.quarantine.c.batch.in_(old),
                  tables.served: tables.served.c.at < day,
-                 tables.posted: tables.posted.c.at < day}  # fmt: skip
+                 tables.early: tables.early.c.at < day}  # fmt: skip
         with self.connected() as connection:
             waiting = sa.select(rows.id).where(rows.day < day, rows.label_batch.is_(None))
             ids = list(connection.execute(waiting).scalars())
@@ -338,6 +315,8 @@ class State:
         """Write what the server is about to answer."""
         self._do(self._tables.served.insert(), predictions)
 
-    def post(self, labels: Sequence[Mapping[str, str]]) -> None:
-        """Write labels that were posted, for the next update."""
-        self._do(self._tables.posted.insert(), labels)
+    def drop_early(self, before: str) -> int:
+        """Delete labels that came before a moment, and their rows never; return how many."""
+        early = self._tables.early
+        with self.connected() as connection:
+            return connection.execute(sa.delete(early).where(early.c.at < before)).rowcount

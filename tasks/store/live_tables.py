@@ -18,14 +18,10 @@ ERASED = "erased"
 """The name there of the digests of ids whose rows were deleted, and are never learned again."""
 FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
-VERSION = 7
+VERSION = 8
 """Of the tables, and of what they hold."""
-LOG_AT_ONCE = 10_000
-"""Rows of the prediction log that are deleted together."""
 REBUILD = "move it away, and the next update learns again what its source holds"
 """How users start again if the state cannot be read."""
-LONGEST_ID = 500
-"""Characters of a row's identity: an index of PostgreSQL takes 2,704 bytes of a text."""
 _NAMED = {"quarantine": "rejected", "candidates": "candidate"}
 """Names of tables where they are not those of `Tables`."""
 
@@ -34,7 +30,7 @@ class Tables(SimpleNamespace):
     """Tables of one live model; several may share a database, each under its own name.
 
     =============  =====================================================================
-    `batches`      ingested batches: files, or pieces of a query
+    `batches`      ingested files
     `rows`         rows by identity, with the numbers of the batches that brought the row and its
                    label; rows without a label and the last labelled ones with their content, too
     `quarantine`   rows that break the contract, with the reason
@@ -46,7 +42,7 @@ class Tables(SimpleNamespace):
     `lifecycle`    the fields of `leaseboard.tasks.live.lifecycle.LifecycleState`, as JSON by name
     `updates`      when each began and ended, and how
     `served`       what the server has predicted
-    `posted`       labels that were posted to the server, until an update joins them
+    `early`        labels that came before their rows, until these come
     =============  =====================================================================
     """
 
@@ -67,7 +63,7 @@ def tables_of(name: str) -> Tables:
     columns = {
         "batches": (
             number(), given("name"), given("digest", DIGEST, unique=True), given("at", MOMENT),
-            given("counts"), sa.Column("watermark", sa.Text),
+            given("counts"),
         ),
         "rows": (
             number(), given("id", unique=True), given("checksum", sa.BigInteger),
@@ -100,10 +96,10 @@ def tables_of(name: str) -> Tables:
             given("outcome", sa.String(16)),
         ),
         "served": (
-            number(), given("id", index=True), given("at", MOMENT), given("snapshot"),
+            number(), given("id", index=True), given("at", MOMENT, index=True), given("snapshot"),
             sa.Column("level", sa.Float), given("prediction"),
         ),
-        "posted": (number(), given("id"), given("at", MOMENT), given("label")),
+        "early": (key("id", sa.Text), given("at", MOMENT), given("label")),
     }  # fmt: skip
     for kind, parts in columns.items():
         # With the longest name a table has the 63 characters that PostgreSQL allows.
@@ -177,13 +173,12 @@ class ModelCandidate:
 
 @dataclass(frozen=True, slots=True)
 class BatchEntry:
-    """Ingested batch."""
+    """Ingested file."""
 
     name: str
     digest: str
     counts: Mapping[str, int]
     """Its rows by kind: ``new``, ``repeated``, ``quarantined``, ``labels``."""
-    watermark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +210,8 @@ class Changes:
     lifecycle: dict[str, Any] = field(default_factory=dict)
     history: list[HistoryEntry] = field(default_factory=list)
     outbox: list[OutboxEntry] = field(default_factory=list)
-    early: list[tuple[str, str, str]] = field(default_factory=list)
-    """Labels that wait for their row: its identity, when they came, and the label as JSON."""
-    posted: Sequence[int] = ()
-    """Numbers of posted labels that were joined."""
+    early: dict[str, str] = field(default_factory=dict)
+    """Labels that wait for their row: as JSON, by its identity."""
     window: int = 0
     """How many labelled rows keep their content, the last ones."""
     horizon: str = ""
@@ -279,11 +272,12 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     _insert(connection, tables.outbox, (
         {"address": address, "body": json.dumps(body)} for address, body in changes.outbox
     ))  # fmt: skip
-    _insert(connection, tables.posted, (
-        {"id": identity, "at": at, "label": label} for identity, at, label in changes.early
+    put(connection, tables.early, ["id"], (
+        {"id": identity, "at": changes.at, "label": label}
+        for identity, label in changes.early.items()
     ))  # fmt: skip
-    for number in changes.posted:
-        connection.execute(sa.delete(tables.posted).where(tables.posted.c.number == number))
+    has_come = sa.select(columns.id).where(columns.id == tables.early.c.id).exists()
+    connection.execute(sa.delete(tables.early).where(has_come))
     if changes.batch is not None:
         _forget(connection, tables, changes)
 
@@ -322,13 +316,9 @@ def _forget(connection: sa.Connection, tables: Tables, changes: Changes) -> None
     old = sa.update(tables.rows).where(whole, labelled, rows.number.not_in(last))
     connection.execute(old.values(features=None, predictions=None, label=None))
     forget_rows(connection, tables, (rows.day < changes.horizon) & (~whole | ~labelled))
-    served = tables.served.c
-    while changes.served_horizon:  # the log is in the order of time: only its beginning is read
-        first = sa.select(served.number, served.at).order_by(served.number).limit(LOG_AT_ONCE)
-        first = first.subquery()
-        old = sa.select(first.c.number).where(first.c.at < changes.served_horizon)
-        if not connection.execute(sa.delete(tables.served).where(served.number.in_(old))).rowcount:
-            return
+    if changes.served_horizon:
+        old = tables.served.c.at < changes.served_horizon
+        connection.execute(sa.delete(tables.served).where(old))
 
 
 def forget_rows(connection: sa.Connection, tables: Tables, gone: Any) -> int:

@@ -24,13 +24,6 @@ Line = sa.Row[tuple[int, str]]
 Value = TypeVar("Value")
 
 _TABLES = sa.MetaData()
-_KEYS = sa.Table(
-    "leaseboard_keys",
-    _TABLES,
-    sa.Column("name", sa.String(64), primary_key=True),
-    sa.Column("key", sa.Text, nullable=False),
-)
-"""What the records of a name depend on, for people who look."""
 _RECORDS = sa.Table(
     "leaseboard_records",
     _TABLES,
@@ -70,15 +63,12 @@ class RecordTable:
 
         return self._transact(read) if self.database.exists else []
 
-    def append(self, name: str, key: str, number: int, record: Mapping[str, Any]) -> Record:
+    def append(self, name: str, number: int, record: Mapping[str, Any]) -> Record:
         """Write a record; return that in the table, which another may have written first."""
         line = with_checksum(name, number, record)
 
         def write(connection: sa.Connection) -> Record:
             insert = INSERT[connection.dialect.name]
-            if number == 0:
-                named = insert(_KEYS).values(name=name, key=key)
-                connection.execute(named.on_conflict_do_nothing())
             made = insert(_RECORDS).values(name=name, number=number, record=line)
             connection.execute(made.on_conflict_do_nothing())
             there = connection.execute(_READ, {"of": name, "start": number}).all()
@@ -86,18 +76,6 @@ class RecordTable:
             return found[0] if found else dict(record)
 
         return self._transact(write)
-
-    def counted(self) -> tuple[int, int]:
-        """Return how many keys there are, and how many records."""
-
-        def count(connection: sa.Connection) -> tuple[int, int]:
-            keys, records = (
-                connection.scalar(sa.select(sa.func.count()).select_from(table))
-                for table in (_KEYS, _RECORDS)
-            )
-            return keys or 0, records or 0
-
-        return self._transact(count) if self.database.exists else (0, 0)
 
     def _transact(self, action: Callable[[sa.Connection], Value]) -> Value:
         """Return what `action` does in a transaction, on a new file if this one is damaged."""

@@ -66,8 +66,8 @@ class Records:
 
     def __init__(self, store: Store, key: Mapping[str, Any]) -> None:
         self._store = store
-        self._key = json.dumps(key, sort_keys=True, separators=(",", ":"), default=str)
-        self.name = hashlib.sha256(self._key.encode()).hexdigest()
+        whole = json.dumps(key, sort_keys=True, separators=(",", ":"), default=str)
+        self.name = hashlib.sha256(whole.encode()).hexdigest()
         self._read: list[Record] = []
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ class Records:
             if record is None:
                 return False
             number = len(self._read)
-            self._read.append(self._store.table.append(self.name, self._key, number, record))
+            self._read.append(self._store.table.append(self.name, number, record))
         return True
 
     def once(self, compute: Callable[[], tuple[Record, bool]]) -> tuple[Record, bool]:

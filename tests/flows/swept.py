@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 
+import pandas as pd
+
 from benchmarks.drill import Webhook
 from tests.sweep import in_fork, query, tracked
 from tests.tasks.live.world import BEGIN, KEEP, World, timedelta
@@ -35,7 +37,7 @@ def outcome(home, messages=(), events=()):
     return {
         "rows": query(state, "select id, day, label, label_batch from live_sales_rows"),
         "quarantine": query(state, "select id, reason, row from live_sales_rejected"),
-        "posted": query(state, "select id, label from live_sales_posted"),
+        "early": query(state, "select id, label from live_sales_early"),
         "days": query(state, "select day, candidate, rows, sums from live_sales_days"),
         "models": query(state, "select number, role, learned, model from live_sales_candidate"),
         "history": query(
@@ -127,17 +129,14 @@ class Live:
     def troubled(self):
         trouble(self.new())
 
-    def labels_posted(self):
-        """Deliver rows without labels, and post these to the server."""
+    def labels_early(self):
+        """Deliver labels, of which one comes before its row."""
         world = self.new(1)
         frame = world.day(2)
         world.deliver(2, frame.assign(revenue=float("nan")))
         assert in_fork(update(2), self.home) in (0, 1)
-        at, labels = (
-            "2026-01-03T05:00:00+00:00",
-            zip(frame["order"], frame["revenue"], strict=True),
-        )
-        world.state.post([{"id": key, "at": at, "label": str(label)} for key, label in labels])
+        labels = pd.concat([frame, world.day(3)[:1]])[["order", "revenue"]]
+        world.deliver(3, labels, "-labels")
 
     def retraining(self):
         """Deliver the day on which a challenger is due, and delete old rows by their age."""

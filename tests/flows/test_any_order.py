@@ -19,8 +19,8 @@ from tests.sweep import in_fork, in_zygote, query
 
 ALGORITHMS = ["running-mean", "last-label", "vanilla"]
 IMPORTS = (
-    "leaseboard.flows.commands.archive", "leaseboard.tasks.archive.prune",
-    "leaseboard.tasks.archive.merge", "mlflow.store.tracking.sqlalchemy_store",
+    "leaseboard.flows.commands.archive", "leaseboard.tasks.archive.runs",
+    "mlflow.store.tracking.sqlalchemy_store",
 )  # fmt: skip
 RUN, PRUNE = ["run", "suite.yaml", "--local", "--workers", "1", "--run-dir"], ["results", "prune"]
 POINTS_OF_RUN = sorted(each for each in POINTS if each.startswith(("run.", "file.", "track.")))

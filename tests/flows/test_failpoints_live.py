@@ -15,7 +15,7 @@ COMMANDS = {
     "init": (INIT, Live.started),
     "first update": (update(0), Live.described),
     "update": (update(4), Live.troubled),
-    "labels": (update(3), Live.labels_posted),
+    "labels": (update(3), Live.labels_early),
     "retrain": (update(5), Live.retraining),
     "status": (["live", "status", "sales.yaml"], Live.with_challenger),
     "promote": (["live", "promote", "sales", "--force"], Live.with_challenger),

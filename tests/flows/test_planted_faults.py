@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from leaseboard.tasks.archive import merge
+from leaseboard.tasks.archive import runs
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
 from leaseboard.tasks.live.update import Update
 from leaseboard.tasks.machine.failpoints import reach
@@ -132,8 +132,8 @@ def test_the_sweep_of_an_update_finds_a_label_that_is_learned_twice(monkeypatch,
 def test_the_machine_of_a_run_folder_finds_a_job_that_a_merge_loses(
     monkeypatch, zygote, empty_store
 ):
-    put = merge._put
-    monkeypatch.setattr(merge, "_put", lambda jobs, out: put(jobs[:-1], out))
+    put = runs._put
+    monkeypatch.setattr(runs, "_put", lambda jobs, out: put(jobs[:-1], out))
     machine = machine_of(monkeypatch, zygote, empty_store)()
     machine.run("out")
     machine.copy()

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.archive.merge import merge
+from leaseboard.tasks.archive.runs import merge
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -151,9 +151,8 @@ JOB = st.builds(
 )  # fmt: skip
 
 
-@pytest.mark.slow
 @settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],  # files are slow to shrink with
     suppress_health_check=[HealthCheck.function_scoped_fixture],

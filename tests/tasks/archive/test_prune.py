@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.archive import prune
+from leaseboard.tasks.archive import runs as prune
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.score.frame import as_frame

@@ -3,7 +3,7 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Measured
 from leaseboard.algorithms.log_format import LogWriter
-from leaseboard.tasks.archive import prune
+from leaseboard.tasks.archive import runs as prune
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 

@@ -1,42 +1,16 @@
 import shutil
+from datetime import timedelta
 
 import pytest
 
 from leaseboard.tasks.live import update as updates
-from tests.tasks.live.shops import Shop
+from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
+from leaseboard.tasks.live.incidents import Case, Incident
+from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.store.live_tables import BatchEntry, Changes, HistoryEntry
+from tests.tasks.live.shops import BEGAN, Shop
 from tests.tasks.live.world import World
-
-
-class Taken:
-    """Batches that were taken in, in the form of a live model's state."""
-
-    def __init__(self):
-        self.digests, self.names, self.mark = set(), set(), None
-
-    def knows(self, digest):
-        return digest in self.digests
-
-    def watermark(self):
-        return self.mark
-
-    def had_batch(self, name):
-        return name in self.names
-
-    def take(self, batch):
-        self.digests.add(batch.digest)
-        self.names.add(batch.name)
-        self.mark = batch.watermark or self.mark
-
-
-@pytest.fixture(scope="session")
-def nothing_taken():
-    """Return a function that makes what knows nothing yet."""
-    return Taken
-
-
-@pytest.fixture
-def taken():
-    return Taken()
 
 
 @pytest.fixture
@@ -67,3 +41,23 @@ def make_world(tmp_path):
 def without_pages(monkeypatch):
     """Skip steps that have tests of their own and take most of an update."""
     monkeypatch.setattr(updates, "build", lambda *_: None)
+
+
+@pytest.fixture(scope="session")
+def lived(tmp_path_factory):
+    """Return the record of a live model of twelve days, to be read only."""
+    shop = Shop(tmp_path_factory.mktemp("lived"), b=3)
+    for day in range(12):
+        moves = [(CHAMPION, PREVIOUS), (CHALLENGER, CHAMPION)] if day == 7 else ()
+        shop.update(bear=day == 3, move=moves)
+    now, what = BEGAN + timedelta(days=12), "price has moved <b>"
+    lifecycle = LifecycleState.read(shop.live.state.lifecycle())
+    lifecycle.cases = [Case(Incident("drift", "price", what, now, "leaseboard live status"), now)]
+    at, state = now.isoformat(), shop.live.state
+    state.commit(Changes(
+        at, BatchEntry("last.csv", "last", {"quarantined": 1}), window=500,
+        quarantined=[("x", "price 9000 is above 120", "{}")], lifecycle=lifecycle.dump(),
+        history=[HistoryEntry(at, "opened", "price", what)],
+    ))  # fmt: skip
+    state.end_update(state.begin_update(at), at, {"new": 40})
+    return ModelRecord(shop.live.settings, state, now + timedelta(hours=1))

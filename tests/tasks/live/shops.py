@@ -8,7 +8,7 @@ import pandas as pd
 from leaseboard.tasks.live.candidates import CHAMPION, Shadow
 from leaseboard.tasks.live.contract import ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import check
-from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
+from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ModelRecord, by_day, losses_of
 from leaseboard.tasks.live.rows import sort_rows
@@ -83,8 +83,7 @@ class Shop:
         kinds = {
             n: rule.kind for n, rule in CONTRACT.columns.items() if n not in ("order", "revenue")
         }
-        purpose = Purpose("revenue", "order", "day", live.recipe.task, "of streams", kinds)
-        changes.lifecycle = LifecycleState(purpose).dump()
+        changes.lifecycle = LifecycleState(kinds=kinds).dump()
         if shadow.in_role(CHAMPION) is None:
             shadow.create_champion(new, at)
         else:

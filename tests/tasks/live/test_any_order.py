@@ -22,8 +22,7 @@ from leaseboard.flows import live_update as flow
 from leaseboard.tasks.live import incidents
 from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.candidates import promote_by_hand, roll_back
-from leaseboard.tasks.live.erasure import erase
-from leaseboard.tasks.live.model import LiveModel
+from leaseboard.tasks.live.model import LiveModel, erase
 from leaseboard.tasks.live.rows import features_of
 from leaseboard.tasks.live.snapshot import Snapshot
 from leaseboard.tasks.machine.failpoints import POINTS, VARIABLE
@@ -252,6 +251,5 @@ class LiveModelMachine(RuleBasedStateMachine):
         assert miscounted(self.before, found) == 0
 
 
-@pytest.mark.slow
 def test_orders():
     run_machine(LiveModelMachine, 3, 12)

@@ -72,7 +72,7 @@ def test_a_contract_that_contradicts_itself_is_one_line(read, price, reported):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("kind", ["number, low: 0", "integer, size: [1, 9]", "text"])
+@pytest.mark.parametrize("kind", ["number, low: 0", "integer, size: [1, 9]", "date, missing: 1"])
 def test_an_id_is_a_text_for_any_kind(read, kind):
     order = f"order: {{kind: {kind}}}"
     found = read(f"columns: {{day: {{kind: date}}, {order}, revenue: {{kind: number}}}}")

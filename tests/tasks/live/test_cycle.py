@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from leaseboard.flows import live_update as flow
@@ -42,6 +43,22 @@ def test_labels_that_come_later_meet_their_predictions(make_world):
     assert world.state.waiting() == {}
     assert world.state.candidates()[0].learned == 60 + 60
     assert {each["day"] for each in world.state.days()} >= {"2026-01-04"}
+
+
+def test_a_label_that_comes_before_its_row_waits_a_week_for_it(world):
+    world.live(0, 1)
+    frame = world.day(2)
+    never = pd.DataFrame({"order": ["never"], "revenue": [1.0]})
+    world.deliver(2, pd.concat([frame[["order", "revenue"]], never]), "-labels")
+    assert world.update(1).counts["early"] == 21
+    assert len(world.state.early()) == 21
+    world.deliver(2, frame.assign(revenue=None))
+    assert world.update(2).counts["labels"] == 20
+    assert world.state.waiting() == {}
+    assert world.state.early().keys() == {"never"}
+    world.update(9)
+    assert world.state.early() == {}
+    assert any("labels are dropped" in each for each in opened(world))
 
 
 class RankWorld(World):

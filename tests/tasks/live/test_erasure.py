@@ -7,12 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from leaseboard.tasks.live.erasure import erase
-from leaseboard.tasks.live.model import LiveModel
-from leaseboard.tasks.live.page import status
-from leaseboard.tasks.live.page.tables import incidents
+from leaseboard.tasks.live.model import LiveModel, erase
+from leaseboard.tasks.live.page import INCIDENTS, happened
 from leaseboard.tasks.live.record import ModelRecord
-from tests.tasks.live.world import BEGIN, KEEP
+from leaseboard.tasks.store.live_tables import Changes
+from tests.tasks.live.world import BEGIN, KEEP, logged
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 NOW = BEGIN + timedelta(days=30)
@@ -58,67 +57,54 @@ def test_nothing_of_an_id_stays_and_it_is_not_learned_again(make_world):
     world.deliver(2, broken, "broken")
     world.update(2)
     serve(world, "1-3", "1-4")
-    world.state.post([{"id": "1-3", "at": NOW.isoformat(), "label": "1.0"}])
+    world.state.commit(Changes(NOW.isoformat(), early={"9-9": "1.0"}))
     assert has("1-3", world.state)
     assert b"1-3" in world.state.model(champion), "its prediction waits for its label"
 
-    said = erase(live_of(world), ["1-3", "0-5"], "a customer asked", NOW)
+    said = erase(live_of(world), ["1-3", "0-5", "9-9"], "a customer asked", NOW)
     assert said.startswith(
-        "2 rows, 1 quarantined rows, 1 logged predictions, 1 posted labels deleted by id: a"
+        "2 rows, 1 quarantined rows, 1 logged predictions, 1 labels without a row deleted by id: a"
         " customer asked, by "
     )
-    assert [has(each, world.state) for each in ("1-3", "0-5", "1-4")] == [False, False, True]
+    assert [has(each, world.state) for each in ("1-3", "0-5", "9-9", "1-4")] == [False] * 3 + [
+        True
+    ]
     assert b"1-3" not in world.state.model(world.state.candidates()[0].model)
 
     again = world.day(1)  # with the label that was missing
     for each in worlds:
         each.deliver(3, again if each is world else again[again["order"] != "1-3"], "again")
-    world.state.post([{"id": "1-3", "at": BEGIN.isoformat(), "label": "1.0"}])
     world.deliver(3, broken.assign(shop="x"), "broken")
-    assert world.update(11).counts["erased"] == 2, "in a file, and posted"
+    assert world.update(11).counts["erased"] == 1
     control.update(11)
     assert not has("1-3", world.state)
     learned = [each.state.candidates()[0].learned for each in worlds]
     assert learned[0] == learned[1] == 79
-    assert world.state.posted() == []
 
     record = ModelRecord(world.settings, world.state, NOW)
-    assert said in status(record)
-    assert said in incidents(record).tables[0].frame["What"].tolist()
+    assert said in [row["What"] for row in happened(record, INCIDENTS)]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("when", [None, "90d", "3d"])
-def test_old_rows_are_deleted_by_retention_and_the_rest_goes_on(make_world, when):
-    keep = KEEP + (f"retention: {when}\n" if when else "")
-    world, control = make_world("with", keep=keep), make_world("without")
-    for number in range(8):
-        for each in (world, control):
-            each.live(number, number)
+def test_old_rows_are_deleted_by_retention_and_the_rest_goes_on(make_world):
+    world = make_world("with", keep=KEEP + "retention: 3d\n", rows=8)
+    for number in range(7):
+        world.live(number, number)
         serve(world, f"{number}-1", day=BEGIN + timedelta(days=number))
-    days = {row.day for row in world.state.labelled_rows(1000)}
-    kinds = [each.kind for each in world.state.history()]
-    assert world.roles() == control.roles()
-    assert world.state.candidates()[0].learned == 60 + 7 * 20
-    assert world.state.days() == control.state.days()
-    if when != "3d":
-        assert min(days) == "2026-01-01"
-        assert "deleted by age" not in kinds
-        return
-    assert min(days) == "2026-01-06", "the update was at 4 o'clock of the ninth"
-    assert world.state.counts()["served"] == 3
-    assert kinds.count("deleted by age") >= 4
-    what = next(each.what for each in world.state.history() if each.kind == "deleted by age")
-    assert what.startswith("60 rows")
-    assert "deleted before 2026-01-02: retention 3d, by " in what
+    assert min(row.day for row in world.state.labelled_rows(1000)) == "2026-01-05"
+    assert len(logged(world.state)) == 3
+    assert world.state.candidates()[0].learned == 60 + 6 * 8
+    deleted = [each.what for each in world.state.history() if each.kind == "deleted by age"]
+    assert len(deleted) >= 3
+    assert deleted[0].startswith("60 rows")
+    assert "deleted before 2026-01-02: retention 3d, by " in deleted[0]
     world.deliver(9, world.day(0, 60), "again")
     found = world.update(9)
-    assert found.counts.get("new", 0) == 0, "a deleted day that arrives again is not learned again"
+    assert found.counts["new"] == 0, "a deleted day that arrives again is not learned again"
 
 
 def test_an_id_that_never_came_is_not_learned_later(world):
     world.live(0, 0)
     assert erase(live_of(world), ["1-1"], "why", NOW).startswith("nothing deleted by id: why")
     world.deliver(1, world.day(1))
-    assert world.update(1).counts == {"new": 19, "labels": 19, "repeated": 0, "quarantined": 0,
-                                      "erased": 1}  # fmt: skip
+    counts = world.update(1).counts
+    assert (counts["new"], counts["labels"], counts["erased"]) == (19, 19, 1)

@@ -23,8 +23,8 @@ def reported(days, most=60, kind="alarm"):
     """Return the days with a notification, and what it says, if it is found on `days`."""
     cases, said = [], []
     for n in range(most):
-        cases, messages = reconcile(cases, [incident(n, kind)] if n in days else [], day(n))
-        said += [(n, message.status) for message in messages]
+        cases, changed = reconcile(cases, [incident(n, kind)] if n in days else [], day(n))
+        said += [(n, message.status) for message in changed]
     return said
 
 
@@ -45,10 +45,10 @@ def test_one_that_flaps_is_reported_ever_more_rarely(period, kind):
 def test_opened_and_resolved_alternate(updates):
     cases, reported_of = [], {}
     for n, subjects in enumerate(updates):
-        cases, messages = reconcile(
+        cases, changed = reconcile(
             cases, [incident(n, subject=s) for s in sorted(subjects)], day(n)
         )
-        for message in messages:
+        for message in changed:
             reported_of.setdefault(message.incident.subject, []).append(message.status)
         still = {case.incident.subject for case in cases if case.is_open}
         assert subjects <= still

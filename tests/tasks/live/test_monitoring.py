@@ -30,7 +30,6 @@ def lived(three_weeks, tmp_path):
     return three_weeks.copied(tmp_path / "lived")
 
 
-@pytest.mark.slow
 def test_wrong_labels_of_a_day_are_reported_and_not_learned(lived):
     learned = models(lived)[1][1]
     wrong = lived.day(21)
@@ -41,29 +40,6 @@ def test_wrong_labels_of_a_day_are_reported_and_not_learned(lived):
     lived.live(22, 22)
     assert models(lived)[1][1] == learned + 20, "the next day's alone"
     assert [each.kind for each in lived.state.history()].count("left out") == 1
-
-
-def in_two(frame):
-    """Return a day's rows in two batches."""
-    return frame.iloc[::2], frame.iloc[1::2]
-
-
-@pytest.mark.slow
-def test_a_day_in_many_batches_is_one_point_of_the_monitor(make_world):
-    whole, split = make_world("whole"), make_world("split")
-    for number in range(22):
-        frame = whole.day(number)
-        if number:
-            whole.deliver(number, frame)
-            for part, rows in zip("ab", in_two(frame), strict=True):
-                split.deliver(number, rows, part)
-        whole.update(number)
-        split.update(number)
-    seen, alike = (each.lifecycle.monitored for each in (split, whole))
-    assert seen.inputs.days == alike.inputs.days
-    assert seen.outcomes.rows[-10:] == [20] * 10
-    for name in ("a: middle", "shop: commonest"):
-        assert seen.inputs.values[name] == pytest.approx(alike.inputs.values[name], nan_ok=True)
 
 
 def test_a_challenger_does_not_learn_what_was_left_out(lived):

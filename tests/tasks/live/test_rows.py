@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from leaseboard.tasks.live.contract import ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import check, row_check
 from leaseboard.tasks.live.rows import (
     RELABELLED,
-    UNKNOWN,
     features_of,
     identify,
     row_reader,
@@ -49,7 +47,6 @@ def test_no_two_rows_of_a_batch_are_taken_for_one(rows):
     assert identify(frame(rows), DATA).is_unique
 
 
-@pytest.mark.slow
 @given(ROWS, ROWS)
 def test_a_file_that_grows_brings_the_rows_that_it_had(rows, more):
     before = identify(frame(rows), DATA)
@@ -66,8 +63,9 @@ def table_of(**columns: list[object]) -> pd.DataFrame:
 
 def taken(table: pd.DataFrame, known: dict[str, StoredRow] | None = None):
     return sort_rows(
-        table, [str(each) for each in table["order"]], known or {}, BY_ORDER, "2026-01-09"
-    )
+        table, [str(each) for each in table["order"]], known or {}, BY_ORDER, "2026-01-09",
+        alone="a" not in table,
+    )  # fmt: skip
 
 
 def kept(found) -> dict[str, StoredRow]:
@@ -84,7 +82,7 @@ def test_an_id_reused_a_label_changed_and_a_label_without_its_row_are_quarantine
         "its order is that of an earlier row with other values"
     ]
     assert changed.quarantined == [("1", RELABELLED, '{"y":2.0}')]
-    assert unknown.quarantined == [("3", UNKNOWN, '{"y":2.0}')]
+    assert (unknown.quarantined, unknown.early) == ([], {"3": "2.0"})
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1), st.sampled_from([None, 1.0])),
@@ -106,7 +104,10 @@ def test_rows_of_days_that_are_forgotten_may_have_been_learned():
     frame = pd.DataFrame({"when": ["2026-01-01", "2026-01-02", "2026-01-04"], "y": [1.0, 2, 3]})
     frame = frame.assign(order=["a", "b", "c"], a=0.5)
     data = DataSettings(source="folder:*.csv", time="when", id="order", target="y")
-    taken = sort_rows(frame, list("abc"), {}, data, "", ("2026-01-02", "2026-01-03"))
+    taken = sort_rows(
+        frame, list("abc"), {}, data, "", times=pd.to_datetime(frame["when"]),
+        forgotten=("2026-01-02", "2026-01-03"),
+    )  # fmt: skip
     assert [row.id for row in taken.new] == ["a", "c"]
     assert (taken.repeated, taken.old) == (1, 1)
 

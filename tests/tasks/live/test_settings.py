@@ -16,7 +16,6 @@ compare: {alpha: 0.01}
 alerts: ["http://127.0.0.1:9/x", "mailto://$MAIL"]
 state: state.sqlite
 """
-QUERY = 'query: "select * from sales where number > :watermark", watermark: number'
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def test_paths_are_from_the_folder_of_the_file(read, tmp_path, monkeypatch):
 
     keep = read(WHOLE)
 
-    assert Path(keep.data.place) == tmp_path / "inbox" / "*.csv"
+    assert Path(keep.data.pattern) == tmp_path / "inbox" / "*.csv"
     assert keep.contract == tmp_path / "contract.yaml"
     assert keep.state == str(tmp_path / "state.sqlite")
     assert keep.data.label_delay == keep.retrain.every == timedelta(days=7)
@@ -47,10 +46,7 @@ def test_paths_are_from_the_folder_of_the_file(read, tmp_path, monkeypatch):
     [
         ("name: sales", "name: Sales", 1, "must be made of small letters"),
         ("folder:inbox/*.csv", "inbox/*.csv", 2, "such as folder:inbox/*.csv"),
-        ("folder:inbox/*.csv", "folder:inbox/*.xlsx", 2, "inbox/*.csv or inbox/*.parquet"),
-        ("folder:inbox/*.csv", "sql:mysql://h/d", 2, "sqlite and postgresql"),
-        ("folder:inbox/*.csv", "sql:sqlite:///a.db", 2, "needs query and watermark"),
-        ("time: day", QUERY, 2, "query and watermark are of a sql: source"),
+        ("folder:inbox/*.csv", "folder:inbox/*.xlsx", 2, "inbox/*.csv or folder:inbox/*.parquet"),
         ("id: order", "id: revenue", 2, "id and target are both 'revenue'"),
         ("label_delay: 7d", "label_delay: 7", 2, "such as 7d, 12h or 30m (given 7)"),
     ],
@@ -62,13 +58,3 @@ def test_what_is_wrong_is_one_line_with_its_place(read, old, new, line, reported
     assert f"keep.yaml:{line}: " in str(error.value)
     assert reported in str(error.value)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("scheme", ["mysql", "postgresql"])  # a wrong source, and wrong data
-def test_no_error_shows_a_password(read, scheme):
-    data = f'data: {{source: "sql:{scheme}://me:5ECRET@host/db", target: y}}'
-
-    with pytest.raises(UsageError, match=r"\*\*\*@host") as error:
-        read(f"name: a\n{data}\ncontract: c.yaml\n")
-
-    assert "5ECRET" not in str(error.value)

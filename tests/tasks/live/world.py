@@ -13,9 +13,9 @@ import pandas as pd
 
 from leaseboard.flows.live_update import run_update
 from leaseboard.tasks.live import model
-from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.first_files import write_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
 from leaseboard.tasks.live.update import Update
 from leaseboard.tasks.live.work import UpdateResult
@@ -110,8 +110,8 @@ class World:
 
     def open_update(self, state: State) -> Update:
         """Open an update on the next day."""
-        now = self.lifecycle.last_update + timedelta(days=1)
-        return updates.open_update(self.settings, state, now)
+        now = datetime.fromisoformat(state.last_update()["began"]) + timedelta(days=1)
+        return Update(LiveModel.read(self.settings, state), now)
 
     def roles(self) -> dict[str, int]:
         """Return who has which role, except for roles that many have."""
@@ -129,3 +129,10 @@ def models(world: World) -> dict[int, tuple[str, int, str | None]]:
 def opened(world: World) -> list[str]:
     """Return what was reported when it opened, by kind."""
     return [each.what for each in world.state.history() if each.kind == "opened"]
+
+
+def logged(state: State) -> list[Any]:
+    """Return the log of predictions."""
+    query = "select id, at, snapshot, level, prediction from live_sales_served order by number"
+    with state.connected() as connection:
+        return list(connection.exec_driver_sql(query).all())

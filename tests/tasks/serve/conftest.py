@@ -30,7 +30,7 @@ class Asker:
         own = State(kept.state.place, "sales", patience)
         self.follower = Follower(address, kept.settings, own, self.said.append)
         self.follower.look()
-        self.server = Server(kept.settings.data, self.follower, own, token, lambda: NOW)
+        self.server = Server(self.follower, own, token, lambda: NOW)
         self.app = application(self.server)
 
     def ask(self, method, path, body=None, **given):

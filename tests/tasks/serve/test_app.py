@@ -104,8 +104,6 @@ def test_every_form_of_mlflow_s_protocol_is_the_same_rows(asker):
         ({"instances": [{**ROW, "price": math.inf}]}, 400, "price inf is not finite in 32 bits"),
         ({"instances": [{**ROW, "price": True}]}, 400, "price True is not a number"),
         ({"instances": [{**ROW, "order": None}]}, 400, "order is missing"),
-        ({"instances": [{**ROW, "order": ""}]}, 400, "order '' is not an id: write 1 to 500"),
-        ({"instances": [{**ROW, "order": "a\0b"}]}, 400, "is not an id"),
         ({"instances": [{**ROW, "order": 2.0**53}]}, 400, "order 9007199254740992.0 is neither"),
         ({"instances": [ROW, {**ROW, "price": 2}]}, 400, "id 'a' is that of several rows"),
         ({"instances": [{n: v for n, v in ROW.items() if n != "day"}]}, 400, "no column 'day'"),
@@ -167,25 +165,11 @@ def test_any_request_is_logged_or_refused_in_a_line(spare, body, changes):
     assert len(spare.served()) == before + statuses.count(200)
 
 
-def test_ids_and_labels_are_those_that_a_file_would_have(asker):
+def test_ids_are_those_that_a_file_would_have(asker):
     server = asker()
     for sent, kept in (("a-1", "a-1"), (1, "1"), (7.0, "7"), ("000123", "000123"),
                        (9007199254740993, "9007199254740993")):  # fmt: skip
-        assert server.ask("POST", "/labels", [{"id": sent, "label": 3}])[0] == 202
-        assert server.shop.live.state.posted()[-1][1:] == (kept, "3.0")
         assert server.predict({**ROW, "order": sent})[1]["ids"] == [kept]
-    before = server.shop.live.state.counts()
-    for body, said in (
-        ([{"id": "0-1", "label": None}], "revenue is missing"),
-        ([{"id": "0-1", "label": "many"}], "'many' is not a number"),
-        ([{"id": None, "label": 1}], "order is missing"),
-        ([{"id": 9, "label": 1}, {"id": "9", "label": 2}], "id '9' is that of several rows"),
-        ([], "0 rows"),
-        ({"id": 1}, 'send [{"id": ..., "label": ...}]'),
-    ):
-        status, reported = server.ask("POST", "/labels", body)
-        assert (status, said in reported["error"]) == (400, True), reported
-    assert server.shop.live.state.counts() == before
 
 
 def test_what_is_not_required_may_be_left_out_and_is_not_misspelled(asker, row):
@@ -239,13 +223,12 @@ def test_classes_have_their_probabilities(asker, row):
 
 
 def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker, row, tmp_path):
-    server, labels = asker(patience=0.05), [{"id": "a", "label": 1}]
+    server = asker(patience=0.05)
     place = server.shop.live.state.place
 
     def assert_refused(reason):
         status, reported = server.predict(row)
         assert (status, reason in reported["error"]) == (503, True)
-        assert server.ask("POST", "/labels", labels)[0] == 503
         status, reported = server.ask("GET", "/ping")
         assert (status, reported["status"]) == (503, "the state cannot be written")
         assert reason in reported["fault"]
@@ -264,10 +247,8 @@ def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker
     assert server.said[-1] == "the state can be written again"
 
 
-@pytest.mark.parametrize("path", ["/invocations", "/labels"])
-def test_a_full_disk_is_seen_until_it_is_over(asker, row, path):
-    server = asker()
-    asked = "POST", path, {"instances": [row]} if "inv" in path else [{"id": "a", "label": 1}]
+def test_a_full_disk_is_seen_until_it_is_over(asker, row):
+    server, asked = asker(), ("POST", "/invocations", {"instances": [row]})
     assert server.ask(*asked)[0] < 300
     log = server.shop.live.state.place.with_name("state.sqlite-wal")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -369,7 +350,7 @@ def test_a_wrong_token_is_refused_everywhere_but_at_ping(asker, row, given):
     server = asker(token="secret")
     wrong = {"authorization": given.encode("latin-1")} if given else {}
     assert server.ask("GET", "/ping", headers=wrong, host="example.org")[0] == 200
-    for method, path in (("POST", "/invocations"), ("POST", "/labels"), ("GET", "/version"),
+    for method, path in (("POST", "/invocations"), ("GET", "/version"),
                          ("GET", "/metrics")):  # fmt: skip
         status, reported = server.ask(method, path, headers=wrong)
         assert (status, "secret" in reported["error"]) == (401, False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
 from leaseboard.tasks.live.publication import publish
@@ -78,15 +76,3 @@ def test_any_error_is_reported_once_and_tried_again(follower, monkeypatch):
     assert follower.said == ["internal error: KeyError: 'odd'"]
     follower.look()
     assert (follower.fault, follower.champion.version) == ("", "1")
-
-
-def test_a_registry_that_is_away_holds_up_no_start(shop, monkeypatch):
-    shop.live.settings.contract.write_text(shop.contract().to_yaml())
-    monkeypatch.setattr(following, "FIRST_LOOK", 0.01)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        follower = Follower(uri, shop.live.settings, shop.live.state, lambda _: None)
-        follower.start()
-        assert follower.champion is None
-        monkeypatch.setattr(following, "LAST_LOOK", 0.01)
-        follower.stop()

@@ -133,7 +133,7 @@ def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again
         assert not trial.ended
     assert trial.cpu_seconds < 30.0  # which it would take to its end
     assert search.trial(0, 0, 0.3).reason == UNAFFORDABLE  # it took .4 without an end
-    assert Store(tmp_path / "store.sqlite").table.counted()[1] == 0  # nothing is on record
+    assert not (tmp_path / "store.sqlite").exists()  # nothing is on record
     assert time.process_time() - begin < 5
 
 

@@ -1,4 +1,6 @@
-"""Merge run folders of several machines into one, in any order, as often as one likes.
+"""Runs that are over: merged with those of other machines, and pruned of replaced results.
+
+Run folders are merged in any order, as often as one likes.
 
 Equal work has an equal key, so of two results with the same key one is kept: one that is ok before
 one that is not, then the earliest. A job of the folder whose files were edited or damaged is not
@@ -10,10 +12,11 @@ import json
 import math
 import shutil
 import tempfile
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from operator import attrgetter
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
@@ -129,40 +132,33 @@ def _named_apart(found: list[Result]) -> list[Result]:
     Other code is another name, other data of one name another dataset, and other seeds are
     further repetitions, numbered by the seed that the algorithms on a dataset share.
     """
-
-    def values(name: str, *others: str) -> dict[str, list[Any]]:
-        """Return the different values of `others` that the results of each name have."""
-        known: dict[str, set[Any]] = {}
-        for row in rows:
-            known.setdefault(getattr(row, name), set()).add(attrgetter(*others)(row))
-        return {key: sorted(each) for key, each in known.items()}
-
-    def ambiguous() -> bool:
-        return len({place(row) for row in rows}) < len(rows)
-
     rows = found
     for name, other in (("data", "digest"), ("name", "version")):
-        if ambiguous():
-            known = values(name, other)
+        known: dict[str, set[str]] = {}
+        for row in rows:
+            known.setdefault(getattr(row, name), set()).add(getattr(row, other))
+        if len(set(map(place, rows))) < len(rows):
             rows = [
                 replace(row, **{name: f"{own} @{getattr(row, other)[:8] or 'unknown'}"})
                 if len(known[own := getattr(row, name)]) > 1
                 else row
                 for row in rows
             ]
-    if ambiguous():
-        seeds = values("data", "repetition", "environment_seed")
+    if len(set(map(place, rows))) < len(rows):
+        seeds = {(row.data, row.repetition, row.environment_seed) for row in rows}
+        numbers = {data: sorted(each for each in seeds if each[0] == data) for data, *_ in seeds}
         rows = [
-            replace(row, repetition=seeds[row.data].index((row.repetition, row.environment_seed)))
+            replace(row, repetition=numbers[row.data].index(
+                (row.data, row.repetition, row.environment_seed)
+            ))
             for row in rows
-        ]
-    seen: dict[tuple[str, str, int], Result] = {}
-    for row in rows:
-        first = seen.setdefault(place(row), row)
-        if first is not row:
+        ]  # fmt: skip
+    for spot, count in Counter(map(place, rows)).most_common(1):
+        if count > 1:
+            one, other, *_ = (row for row in rows if place(row) == spot)
             raise UsageError(
-                f"{named(row)}, has two results with different settings (jobs {first.key} and"
-                f" {row.key}): give each its own name"
+                f"{named(one)}, has two results with different settings (jobs {one.key} and"
+                f" {other.key}): give each its own name"
             )
     return rows
 
@@ -194,3 +190,69 @@ def _one_suite(folders: list[Path]) -> Suite | None:
     if len(names) > 1:
         raise UsageError(f"results of different suites ({', '.join(names)}): merge each by itself")
     return max(found, key=lambda s: (len(s.data) + len(s.algorithms), str(s)), default=None)
+
+
+PAGES = "report.html", "diagnostics.json"
+
+
+def run_folders(places: Iterable[Path]) -> list[Path]:
+    """Return the run folders among `places` and below them, sorted.
+
+    Raises UsageError for a place that is not a folder.
+    """
+    found: set[Path] = set()
+    for each in places:
+        if not each.is_dir():
+            raise UsageError(
+                f"{str(each)!r} is not a folder: name run folders, or one that has them"
+            )
+        found |= {file.parents[2] for file in each.rglob(f"jobs/*/{results.RESULT}")}
+    return sorted(found)
+
+
+def surplus_jobs(out: Path, keep: int = 1, before: datetime | None = None) -> list[Result]:
+    """Return the finished jobs in the run folder `out` to remove, the oldest first.
+
+    They are all but the `keep` newest of each algorithm, dataset and repetition, if they began
+    `before` that. A leaderboard stays whole: the rows of the folder's own table stay, too, unless
+    nothing is kept.
+    """
+    shown = {result.key for result in results.current(out)}
+    dated = [(_began(out, result), result) for result in results.read_results(out)]
+    newer, gone = Counter[tuple[str, str, int]](), []
+    for began, result in sorted(dated, key=lambda each: each[0], reverse=True):
+        newer[place(result)] += 1
+        stays = newer[place(result)] <= keep or (keep > 0 and result.key in shown)
+        if not stays and (before is None or began < before):
+            gone.append(result)
+    return gone[::-1]
+
+
+def _began(out: Path, result: Result) -> datetime:
+    """Return when the job began; of one that did not, when its result was written."""
+    if result.started:
+        return datetime.fromisoformat(result.started)
+    file = results.job_folder(out, result.key) / results.RESULT
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC)
+
+
+def size_of(out: Path, jobs: Iterable[Result]) -> int:
+    """Return the bytes that jobs use."""
+    return sum(disk.used(results.job_folder(out, result.key)) for result in jobs)
+
+
+def remove_jobs(out: Path, jobs: Iterable[Result]) -> None:
+    """Remove jobs from a folder that this process has locked; a run without jobs goes whole."""
+    gone = {result.key for result in jobs}
+    if (out / results.TABLE).is_file():  # with the jobs whose files are damaged
+        left = set(results.read_table(out / results.TABLE)["key"]) - gone
+    else:
+        left = {result.key for result in results.read_results(out)} - gone
+    if left:
+        results.keep_rows(out, left)
+    else:
+        for name in (results.TABLE, *PAGES, results.SUITE_FILE):
+            (out / name).unlink(missing_ok=True)
+    reach("prune.after-rows")
+    for key in counted(gone, "removing results", "jobs"):
+        shutil.rmtree(results.job_folder(out, key))

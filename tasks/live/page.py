@@ -1,0 +1,295 @@
+"""The page of a live model, which opens offline, and a few lines for a terminal."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from leaseboard.tasks.folder.results import write_atomically
+from leaseboard.tasks.live.candidates import (
+    CHALLENGER,
+    CHAMPION,
+    PREVIOUS,
+    REFERENCE,
+    RETIRED,
+    ROLLED_BACK,
+    evidence_so_far,
+)
+from leaseboard.tasks.live.record import ERASED, EXPIRED, ROLES, ModelRecord, name_of
+from leaseboard.tasks.live.work import in_words
+from leaseboard.tasks.report.charts import axis, chart, colour, scatter
+from leaseboard.tasks.report.page import Cell, Section, Table, page_of
+from leaseboard.tasks.score.numbers import short
+
+PAGE = "report.html"
+MOST_ROWS = 200
+"""Of a table."""
+CHANGES = ("created", ROLLED_BACK, RETIRED, *ROLES)
+INCIDENTS = ("opened", "resolved", "drift", "left out", ERASED, EXPIRED)
+"""Kinds of history by the table that lists them."""
+MOST_INCIDENTS = 5
+LATELY = timedelta(days=7)
+"""The days that the summary is of."""
+EMPHASIS = {"opened": "bad", "resolved": "good"}
+UNITS = {
+    "rmse": "Root of the mean squared error, in the unit of the target",
+    "brier": "Mean Brier score",
+}
+COUNTS = {
+    "new": "new rows",
+    "labels": "labels",
+    "repeated": "repeats",
+    "quarantined": "quarantined",
+}
+"""Rows of a batch by kind, and what readers call them."""
+
+Row = dict[str, Any]
+
+
+def build(record: ModelRecord, folder: Path) -> Path:
+    """Write ``report.html`` into the live model's folder, whole or not at all; return its path."""
+    data, settings = record.settings.data, record.settings
+    mood = Markup('<span class="{}">{}</span>').format(
+        "bad" if record.open else "good", trouble(record)
+    )
+    answers = [
+        [
+            ("Is anything wrong?", mood),
+            ("Who is champion?", champion(record)),
+            ("How good is it?", quality(record)),
+        ],
+        [("Who challenges it?", challenge(record)), ("Which labels are missing?", labels(record))],
+    ]
+    open_rows = [
+        {
+            "Incident": incident.kind,
+            "What": incident.what,
+            "Since (UTC)": moment(incident.since.isoformat()),
+            "See": incident.command,
+        }
+        for incident in (case.incident for case in record.open)
+    ]
+    title, frame = "Open incidents", pd.DataFrame(open_rows)
+    html = page_of(
+        settings.name,
+        [losses(record), *histories(record), quarantine(record),
+         batches(record)],
+        description=f"Predicts {data.target} with {settings.model.algorithm} from"
+        f" {'/'.join(Path(data.pattern).parts[-2:])}. As of {record.now:%Y-%m-%d %H:%M} UTC.",
+        answers=answers,
+        callout=Table("open-table", title, frame, folded=title) if open_rows else None,
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / PAGE, html.encode())
+    return folder / PAGE
+
+
+def losses(record: ModelRecord) -> Section:
+    """Return a line for each candidate in a role and for each naive baseline, with gaps."""
+    title = "Quality by day"
+    if not record.days:
+        text = ["No prediction has met its label yet: figures begin with the first day that does."]
+        return Section("losses", title, nav="Quality", text=text)
+    measure, traces = record.measure, []
+    days = pd.date_range(min(record.days), max(record.days)).strftime("%Y-%m-%d")
+    for candidate in (*filter(None, map(record.in_role, ROLES)), *record.baselines):
+        is_baseline, found = candidate.role == REFERENCE, record.days_of(candidate.number)
+        label = name_of(candidate) + ("" if is_baseline else f" ({candidate.role})")
+        values = [found[day].measures[measure] if day in found else None for day in days]
+        line = {
+            "width": 3 if candidate.role == CHAMPION else 1.6,
+            "dash": "dot" if is_baseline else "solid",
+        }
+        paint = colour(candidate.number)
+        traces.append(
+            scatter(label, days, values, paint, mode="lines+markers", line=line,
+                    marker={"size": 4}, connectgaps=False)
+        )  # fmt: skip
+    note = f"{UNITS[measure]}: less is better. The thick line is the champion, a thin one another"
+    note += " candidate, a dotted one a naive baseline. A gap is days without labels."
+    across = axis("", type="category", nticks=8)
+    figure = chart("Loss by day", note, traces, across, measure, 340, hovermode="x unified")
+    return Section("losses", title, nav="Quality", figures=[figure])
+
+
+def histories(record: ModelRecord) -> list[Section]:
+    """Return what happened to candidates, and the incidents with what else was found."""
+    return [
+        listed(
+            "candidates", "Champion and challengers", happened(record, CHANGES),
+            "No candidate was created yet: the first is when enough labels have come.",
+        ),
+        listed("incidents", "Incidents", happened(record, INCIDENTS), "No incidents so far."),
+    ]  # fmt: skip
+
+
+def happened(record: ModelRecord, kinds: Collection[str]) -> list[Row]:
+    """Return the history of some kinds, the newest first."""
+    names = {str(number): name_of(each) for number, each in record.candidates.items()}
+    return [
+        {
+            "When (UTC)": moment(each.at),
+            "Of": names.get(each.subject, each.subject) if kinds is CHANGES else each.subject,
+            "What": each.what,
+            "Event": Cell(each.kind, EMPHASIS.get(each.kind, "")),
+        }
+        for each in reversed(record.history)
+        if each.kind in kinds
+    ]
+
+
+def quarantine(record: ModelRecord) -> Section:
+    """Return rows that broke the contract, by batch and reason, the newest first."""
+    found = record.state.quarantined_rows()
+    batches = {each["number"]: each for each in record.batches}
+    groups = Counter((each["batch"], each["reason"]) for each in found)
+    first = {(each["batch"], each["reason"]): each["id"] for each in found}
+    rows = [
+        {
+            "Came (UTC)": moment(batches[number]["at"]),
+            "Batch": batches[number]["name"],
+            "Reason": reason,
+            "The first of them": first[number, reason],
+            "Rows": count,
+        }
+        for (number, reason), count in groups.items()
+    ]
+    return listed("quarantine", "Quarantined rows", rows, "No row was quarantined.")
+
+
+def batches(record: ModelRecord) -> Section:
+    """Return the rows of each batch by kind, the newest first."""
+    rows = [
+        {"Came (UTC)": moment(each["at"]), "Batch": each["name"]}
+        | {name: each["counts"].get(key, 0) for key, name in COUNTS.items()}
+        for each in reversed(record.batches)
+    ]
+    return listed("batches", "Batches", rows, "No file was ingested yet.", folded=f"{len(rows):,}")
+
+
+def listed(
+    name: str, title: str, rows: Sequence[Row], empty: str = "", *, folded: str = ""
+) -> Section:
+    """Return a section with a table of the first rows; without rows with the sentence `empty`."""
+    if not rows:
+        return Section(name, title, nav=title, text=[empty])
+    more = len(rows) - MOST_ROWS
+    table = Table(
+        f"{name}-table",
+        title,
+        pd.DataFrame(rows[:MOST_ROWS]),
+        key=1,
+        note=f"{more:,} older ones are not listed." if more > 0 else "",
+        folded=folded and f"{title} ({folded})",
+    )
+    return Section(name, title, nav=title, tables=[table])
+
+
+def moment(at: str) -> Cell:
+    """Return a time to the minute."""
+    return Cell(at[:16].replace("T", " "), "day")
+
+
+def champion(record: ModelRecord) -> str:
+    """Return who is champion, and since when."""
+    found = record.champion
+    if found is None:
+        return "The model has no champion yet: the first is made when enough labels have come."
+    since = record.reigns[-1][0][:10]
+    return (
+        f"{name_of(found)} has been champion since {since} and has learned {found.learned:,} rows."
+    )
+
+
+def quality(record: ModelRecord) -> str:
+    """Return the loss of the last days in the target's unit, and of the best naive baseline."""
+    days = record.days_of(record.champion.number) if record.champion else {}
+    if record.champion is None or not days:
+        return "No prediction of a champion has met its label yet."
+    last, target, measure = max(days), record.settings.data.target, record.measure
+    first = (date.fromisoformat(last) - LATELY).isoformat()
+    lately = [day for day in days if day > first]
+    total = record.total(record.champion.number, lately)
+    mine, labels = total.measures, f"{total.rows:,} labels of the {LATELY.days} days up to {last}"
+    if measure == "rmse":
+        text = f"Over the {labels} its predictions of {target} have an RMSE of"
+        text += f" {short(mine['rmse'], 3)} (MAE {short(mine['mae'], 3)})"
+    else:
+        text = f"Over the {labels} {100 * mine['error']:.1f} % of its predictions of {target} were"
+        text += f" wrong, and their Brier score is {short(mine['brier'], 3)}"
+    if "coverage" in mine:
+        text += f", {100 * mine['coverage']:.0f} % of labels were inside their intervals"
+    naive = {each.name: record.total(each.number, lately) for each in record.baselines}
+    known = {name: each.measures[measure] for name, each in naive.items() if each.rows}
+    best = min(known, key=known.__getitem__, default="")
+    if not known.get(best):
+        return f"{text}; it has no naive baseline to compare with."
+    skill = 1 - mine[measure] / known[best]
+    verdict = "better" if skill > 0 else "worse" if skill < 0 else "no better"
+    return (
+        f"{text}: {verdict} than {best} with {short(known[best], 3)}, the best naive baseline"
+        f" (skill {short(skill, 2)})."
+    )
+
+
+def challenge(record: ModelRecord) -> str:
+    """Return who challenges, and the evidence so far."""
+    alpha, tests = record.settings.compare.alpha, record.lifecycle.tests
+    parts = [
+        f"{name_of(rival)}, {role}: {evidence_so_far(tests.get(role), alpha)}."
+        for role in (CHALLENGER, PREVIOUS)
+        if (rival := record.in_role(role)) and (role in tests or role == CHALLENGER)
+    ]
+    return " ".join(parts) or "The champion has no challenger."
+
+
+def labels(record: ModelRecord) -> str:
+    """Return how many rows wait for their label."""
+    total = sum(record.waiting.values())
+    if not total:
+        return "No labels are missing."
+    return f"{total:,} rows wait for a label, the oldest since {min(record.waiting)}."
+
+
+def trouble(record: ModelRecord) -> str:
+    """Return how many incidents are open."""
+    count = len(record.open)
+    return f"{count or 'No'} open incident{'' if count == 1 else 's'}."
+
+
+def last_update(record: ModelRecord) -> str:
+    """Return what the last update did."""
+    found = record.state.last_update()
+    if found is None:
+        return "There was no update yet."
+    began = f"{found['began'][:16].replace('T', ' ')} UTC"
+    if found["ended"] is None:
+        return f"The last update began {began} and has not ended: it is running, or was stopped."
+    if found["outcome"] == "failure":
+        return f"The last update began {began}, and failed."
+    return f"The last update was {began}: {in_words(found['summary'])}."
+
+
+def status(record: ModelRecord) -> str:
+    """Return what `leaseboard live status` prints."""
+    parts = {
+        "champion": champion(record),
+        "lately": quality(record),
+        "against": challenge(record),
+        "labels": labels(record),
+        "update": last_update(record),
+        "incidents": trouble(record),
+    }
+    lines = [f"{record.settings.name}: {record.settings.data.target}"]
+    lines += [f"  {name:<10} {text}" for name, text in parts.items() if text]
+    for case in record.open[:MOST_INCIDENTS]:
+        incident = case.incident
+        lines.append(f"    {incident.since:%Y-%m-%d %H:%M} {incident.kind}: {incident.what}")
+    more = len(record.open) - MOST_INCIDENTS
+    if more > 0:
+        lines.append(f"    and {more} more, on the page")
+    return "\n".join(lines)
