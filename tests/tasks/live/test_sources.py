@@ -101,16 +101,14 @@ def test_what_is_not_a_file_is_reported_and_the_others_are_taken_in(inbox, updat
 
 def test_a_folder_that_cannot_be_listed_is_reported(forbidden):
     with tempfile.TemporaryDirectory() as place:  # which others may read, unlike `tmp_path`
-        home = Path(place)
-        home.chmod(0o755)
-        (home / "deep").mkdir()
-        for name in ("deep/a.csv", "b.csv"):
-            (home / name).write_text("x,y\n1,2\n")
-        data = DataSettings(source=f"folder:{home}/**/*.csv", target="y")
-        with forbidden(home / "deep" / "a.csv"):
-            broken, whole = sources.pending(data, lambda _: False)
-    assert broken.fault == f"{home}/deep: cannot be read: Permission denied"
-    assert names([whole]) == ["b.csv"]
+        home = Path(place, "deep")
+        home.mkdir(mode=0o755)
+        Path(place).chmod(0o755)
+        (home / "a.csv").write_text("x,y\n1,2\n")
+        data = DataSettings(source=f"folder:{home}/*.csv", target="y")
+        with forbidden(home / "a.csv"):
+            (broken,) = sources.pending(data, lambda _: False)
+    assert broken.fault == f"{home}: cannot be read: Permission denied"
 
 
 @pytest.mark.parametrize("at", ["file_digest", "read"])

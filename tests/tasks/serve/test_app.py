@@ -376,9 +376,6 @@ def test_others_may_ask_with_a_token_alone():
     for host in ("0.0.0.0", "example.org", "::"):
         with pytest.raises(UsageError, match="set LEASEBOARD_TOKEN in the environment"):
             check_place(host, "")
-    for token in ("two words", "end\n", " ", "s\xe9same", "\0"):
-        with pytest.raises(UsageError, match="holds a space or another sign"):
-            check_place("127.0.0.1", token)
 
 
 @REPEATED
