@@ -25,8 +25,9 @@ MAX_TERMS = 1 << 16
 Terms = tuple[NDArray[np.int32], NDArray[np.int64]]
 """The columns that are multiplied into each term, as `Layout.factors`, and its hash."""
 
-KEPT = 64
-"""Layouts over one schema that are kept, the last that were asked for; each takes 2 MB at most."""
+KEPT_FEATURES = 100_000
+"""Features of all layouts over one schema that are kept, the last that were asked for; each has
+some times as many terms, of 30 bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +84,9 @@ class Layouts:
         self._n_products = cache(partial(n_products, sizes=sizes))
         self._generated = cache(partial(generated, full_names=schema.full_names))
         self._own = lru_cache(maxsize=16)(self._own_terms)
-        self._unit = lru_cache(maxsize=4 * KEPT)(self._products)
-        self._layout = lru_cache(maxsize=KEPT)(self._new)
+        kept = max(16, KEPT_FEATURES // max(1, schema.n_features))
+        self._unit = lru_cache(maxsize=kept)(self._products)
+        self._layout = lru_cache(maxsize=kept)(self._new)
 
     def of(self, configuration: VWConfiguration) -> Layout:
         """Return the terms: namespaces in line order, the constant, then interactions."""
