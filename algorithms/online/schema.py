@@ -64,14 +64,6 @@ class Schema:
         pairs = zip(self.namespaces, self.columns, strict=True)
         return sorted(pairs, key=lambda pair: letters.index(pair[0][:1]))
 
-    def ordered(self, interactions: Sequence[Interaction]) -> list[Interaction]:
-        """Return `interactions` in the order in which VW generates them.
-
-        By length and letters; with full names, by letters and hashes alone.
-        """
-        full_names = self.full_names
-        return [unit for _, unit in sorted(generated(i, full_names) for i in interactions)]
-
     @functools.lru_cache(maxsize=16)  # noqa: B019 - frozen values, few and small
     def indices(self) -> tuple[int, ...]:
         """Return the masked hash of every column, by column."""

@@ -6,7 +6,7 @@ import copy
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any, ClassVar, Self
 
@@ -336,10 +336,6 @@ class FeatureMap:
             if of.column != name and name.endswith(f"={of.value}")
         )
         return spaces
-
-    def columns(self, keys: Iterable[Key]) -> list[int]:
-        """Return the columns of `keys`, all of them known."""
-        return [self._columns[key].place for key in keys]
 
     def _make_reader(self) -> None:
         numbers = {
