@@ -129,9 +129,12 @@ class Paper(Tuning):
         """The most live models: b."""
         return self.b
 
+    preset: ClassVar[Rules] = Rules(literal=True)
+    """The rules of the printed text, but for what the settings say."""
+
     def rules(self) -> Rules:
-        """Return the rules of the printed text."""
-        return Rules(literal=True, keep=self.keep, keep_champion=self.keep_champion)
+        """Return the rules of the race."""
+        return replace(self.preset, keep=self.keep, keep_champion=self.keep_champion)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +149,7 @@ class Flaml(Paper):
 
     keep: Keep = "top-half"
 
-    def rules(self) -> Rules:
-        """Return the rules of the public program."""
-        return replace(super().rules(), literal=False, expanded=True)
+    preset: ClassVar[Rules] = Rules(expanded=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,9 +162,7 @@ class IcmlEval(Flaml):
         See `Paper`.
     """
 
-    def rules(self) -> Rules:
-        """Return the rules of the evaluation."""
-        return replace(super().rules(), expanded=False, worse_margin=1.0)
+    preset: ClassVar[Rules] = Rules(worse_margin=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

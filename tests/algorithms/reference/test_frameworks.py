@@ -9,7 +9,6 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Cost, play
 from leaseboard.algorithms.environments.samples import (
     Decided,
-    Probe,
     ProbeAsked,
     SamplesEnvironment,
 )
@@ -33,8 +32,7 @@ ROWS = BLOCK + 5
 class Reporting:
     """Session whose predictions are the numbers of the examples, and what it was asked."""
 
-    def __init__(self, reported=None):
-        self.reported = np.arange(ROWS, dtype=float) if reported is None else reported
+    def __init__(self):
         self.said = []
 
     def __call__(self, system, learner, stream, seed):
@@ -43,8 +41,7 @@ class Reporting:
 
     def learn_many(self, examples, labels):
         self.said.append(len(labels))
-        given, self.reported = np.split(self.reported, [len(labels)])
-        return given
+        return labels - 1.0
 
     def finish(self):
         self.said.append("finished")
@@ -54,32 +51,16 @@ class Reporting:
         self.said.append("closed")
 
 
-@pytest.fixture
-def env():
-    """Make an environment of labels that grow by one."""
+def test_the_environment_scores_the_predictions_that_it_gets():
+    outside, labels = Reporting(), np.arange(1, ROWS + 1, dtype=np.float32)
+    stream = Stream(np.ones((ROWS, 2), np.float32), labels, (), ("a", "b"))
+    env = StreamEnvironment(stream, outside=outside)
 
-    def make(outside):
-        grown = Stream(
-            np.ones((ROWS, 2), np.float32),
-            np.arange(1, ROWS + 1, dtype=np.float32),
-            (),
-            ("a", "b"),
-        )
-        return StreamEnvironment(grown, outside=outside)
-
-    return make
-
-
-def test_the_environment_scores_the_predictions_that_it_gets(env):
-    outside = Reporting()
-    tried = env(outside)
-
-    log = list(play("x", registry.build("river-arf"), tried, 7))
+    log = list(play("x", registry.build("river-arf"), env, 7))
 
     assert log[-1].score == 1.0
     assert outside.said == [("river", "arf", 7), BLOCK, 5, "finished", "closed"]
-    assert (tried.cost.cpu_seconds, tried.cost.wall_seconds) == (2.0, 3.0)
-    assert tried.cost.peak_memory_mb == 40.0
+    assert env.cost == Cost(cpu_seconds=2.0, wall_seconds=3.0, peak_memory_mb=40.0)
 
 
 def test_who_cannot_do_a_task_is_barred_from_it():
@@ -98,20 +79,7 @@ def test_who_cannot_do_a_task_is_barred_from_it():
     assert found == can
 
 
-class ThreeLearners(SimulatedLearners):
-    """Three, the last of which crashes on more than 500 rows, and folds of samples."""
-
-    def __init__(self):
-        super().__init__((0.6, 0.9, 0.7), 2000, 500, seed=0)
-
-    def measure(self, configuration, rows, test_rows):
-        if configuration == 2 and rows > 500:
-            return Probe(rows=rows, test_rows=test_rows, status="crash", reason="boom")
-        return super().measure(configuration, rows, test_rows)
-
-    def measure_fold(self, configuration, rows, fold, folds):
-        tested = len(range(fold, rows, folds))
-        return self.measure(configuration, rows - tested, tested)
+LEARNERS = SimulatedLearners((0.6, 0.9, 0.7), 2000, 500, seed=0)
 
 
 class Saying:
@@ -135,11 +103,9 @@ class Saying:
         self.heard.append("closed")
 
 
-def run(saying, name="optuna-median", settings=None, learners=None, **options):
-    env = SamplesEnvironment(
-        learners or ThreeLearners(), initial_rows=100, deciders=saying, **options
-    )
-    return env, audited(name, registry.build(name, settings), env, 7)
+def run(saying, name="optuna-median"):
+    env = SamplesEnvironment(LEARNERS, initial_rows=100, deciders=saying)
+    return env, audited(name, registry.build(name), env, 7)
 
 
 def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
@@ -154,14 +120,12 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
     assert [(each.configuration, each.reason) for each in of(log, Eliminated)] == [
         (0, f"{probes[0].test_accuracy:.4f} at 400 rows is not enough"), (2, "was never tried"),
     ]  # fmt: skip
-    assert log[-1].score == ThreeLearners().real_accuracy(1)
+    assert log[-1].score == LEARNERS.real_accuracy(1)
 
 
 def test_it_is_skipped_without_folds():
-    learners = SimulatedLearners((0.6, 0.9), 2000, 500, seed=0)
-
     with pytest.raises(SkipError, match="set folds=1"):
-        run(Saying(ProbeAsked(0, 400, 0, 5)), "sklearn-halving", learners=learners)
+        run(Saying(ProbeAsked(0, 400, 0, 5)), "sklearn-halving")
 
 
 def test_without_a_place_to_run_a_search_is_skipped():
