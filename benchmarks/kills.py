@@ -30,8 +30,8 @@ import sqlalchemy as sa
 from benchmarks.postgresql import postgresql
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.store import experiment, open_store
+from leaseboard.tasks.track.writers import every
 
 SUITE = """
 title: Short jobs {number}

@@ -19,9 +19,9 @@ from leaseboard.algorithms.parts import PARTS, command_for
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.track.client import ClientWriter, every, has_writer, search
 from leaseboard.tasks.track.store import SQLITE, open_store, reported
 from leaseboard.tasks.track.tracker import end_suites
+from leaseboard.tasks.track.writers import ClientWriter, every, has_writer, search
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient

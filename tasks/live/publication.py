@@ -26,8 +26,8 @@ from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.models.logged import CANDIDATE, KEY, LIVE, About, log
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.store.live_tables import ModelCandidate
-from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.store import experiment, open_store, reported
+from leaseboard.tasks.track.writers import every
 
 if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion

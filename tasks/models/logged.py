@@ -16,8 +16,8 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.machine.paths import variable_set
 from leaseboard.tasks.models.model import FILE, TableModel, load_file
-from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.records import DataInput
+from leaseboard.tasks.track.writers import every
 
 if TYPE_CHECKING:
     import pandas as pd

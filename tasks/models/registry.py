@@ -13,9 +13,9 @@ from leaseboard.tasks.models.logged import KEY, LIVE, About, complete, log
 from leaseboard.tasks.models.winner import Fitted, check_name
 from leaseboard.tasks.score.board import literal
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.records import job_record, texts
 from leaseboard.tasks.track.store import experiment, open_store, reported
+from leaseboard.tasks.track.writers import every
 
 CHALLENGER, CHAMPION = "challenger", "champion"
 SCORE = "leaseboard.score"

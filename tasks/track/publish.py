@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.track.client import METRICS_PER_BATCH
 from leaseboard.tasks.track.records import (
     JOBS,
     NIGHT,
@@ -19,6 +18,7 @@ from leaseboard.tasks.track.records import (
 )
 from leaseboard.tasks.track.store import TrackingError, open_store, reported
 from leaseboard.tasks.track.tracker import find_suite
+from leaseboard.tasks.track.writers import METRICS_PER_BATCH
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

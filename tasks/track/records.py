@@ -56,15 +56,6 @@ class DataInput:
     """Of MLflow's kinds the one with data of any form."""
 
 
-def data_input(result: Result) -> DataInput:
-    """Return the dataset of a job."""
-    return DataInput(
-        name=result.data,
-        digest=result.digest[:36],
-        source=json.dumps({"tags": {"uri": result.data, "sha256": result.digest}}),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """MLflow run to be written; `start` and `end` are milliseconds since 1970."""
@@ -116,7 +107,8 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     }
     metrics, failed = _job_metrics(result, events), result.status != "ok"
     record = _record(result, result.key, name, failed, params, found, metrics)
-    return dataclasses.replace(record, data=data_input(result))
+    source = json.dumps({"tags": {"uri": result.data, "sha256": result.digest}})
+    return dataclasses.replace(record, data=DataInput(result.data, result.digest[:36], source))
 
 
 def configuration_record(configuration: Configuration, result: Result) -> RunRecord:

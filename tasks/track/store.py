@@ -151,22 +151,15 @@ def state_of(uri: str) -> str:
 @contextmanager
 def reported(uri: str) -> Iterator[None]:
     """Report any error of a store in one line that names it without its secrets."""
-    import requests
     import sqlalchemy.exc
     from mlflow.exceptions import MlflowException
 
+    failures = MlflowException, sqlalchemy.exc.SQLAlchemyError, sqlite3.Error, OSError
     try:
         yield
     except TrackingError:
         raise
-    except (
-        MlflowException,
-        sqlalchemy.exc.SQLAlchemyError,
-        sqlite3.Error,
-        requests.RequestException,
-        ImportError,  # of a database's driver
-        OSError,
-    ) as error:
+    except (*failures, ImportError) as error:  # of a database's driver
         said = scrubbed(str(_cause(error)).partition("\n")[0], [uri])
         raise TrackingError(f"the MLflow store {redacted(uri)} failed: {said[:300]}") from error
 

@@ -21,8 +21,6 @@ from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.owners import BEAT, owner
-from leaseboard.tasks.track.bulk import writer_of
-from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, every, has_writer, stays
 from leaseboard.tasks.track.records import (
     HEARTBEAT,
     NIGHT,
@@ -34,6 +32,15 @@ from leaseboard.tasks.track.records import (
     suite_key,
 )
 from leaseboard.tasks.track.store import TrackingError, experiment, open_store, reported
+from leaseboard.tasks.track.writers import (
+    PARENT,
+    ClientWriter,
+    Known,
+    every,
+    has_writer,
+    stays,
+    writer_of,
+)
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

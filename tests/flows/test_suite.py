@@ -216,7 +216,7 @@ class TestTrackingInTrouble:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr("leaseboard.tasks.track.bulk.log_artifacts", full)
+            patch.setattr("leaseboard.tasks.track.writers.log_artifacts", full)
             outcome = runner.run()
 
         assert "No space left on device" in outcome.problems[0]

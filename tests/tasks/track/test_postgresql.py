@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaseboard.tasks.track import bulk
+from leaseboard.tasks.track import writers
 from leaseboard.tasks.track.tracker import Tracker
 
 pytestmark = pytest.mark.postgresql
@@ -14,7 +14,7 @@ def test_both_ways_of_writing_read_the_same(database, finished, result, contents
     for name, through_client in (("in_bulk", False), ("one_by_one", True)):
         address = database(name)
         tracker = Tracker(address, "s", ["k1", "k2"], through_client=through_client)
-        assert isinstance(tracker.writer, bulk.BulkWriter) is not through_client
+        assert isinstance(tracker.writer, writers.BulkWriter) is not through_client
         for made, folder in jobs:
             tracker.log(made, folder)
         tracker.close("FINISHED", {"ok": 1})

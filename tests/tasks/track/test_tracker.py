@@ -13,11 +13,11 @@ from leaseboard.algorithms.log_format import read_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.machine.owners import BEAT, GRACE
 from leaseboard.tasks.machine.paths import tracking_uri
-from leaseboard.tasks.track import bulk
-from leaseboard.tasks.track.client import ClientWriter
+from leaseboard.tasks.track import writers
 from leaseboard.tasks.track.records import HEARTBEAT, OWNER, job_record
 from leaseboard.tasks.track.store import TrackingError, open_store
 from leaseboard.tasks.track.tracker import Tracker
+from leaseboard.tasks.track.writers import ClientWriter
 
 
 @pytest.fixture(params=["client", "bulk"])
@@ -31,7 +31,7 @@ def test_both_ways_of_writing_read_the_same(uri, finished, tmp_path, make_store,
             finished(result("k3", data="openml:215"), 5)]  # fmt: skip
     for address, through_client in ((uri, False), (other, True)):
         tracker = Tracker(address, "s", ["k1", "k2", "k3"], through_client=through_client)
-        assert isinstance(tracker.writer, bulk.BulkWriter) is not through_client
+        assert isinstance(tracker.writer, writers.BulkWriter) is not through_client
         for made, folder in jobs:
             tracker.log(made, folder)
         tracker.close("FINISHED", {"ok": 3})
@@ -175,7 +175,7 @@ def test_a_writer_cut_off_anywhere_leaves_no_trace(
         with pytest.raises(KeyboardInterrupt):
             tracker.log(made, folder)
     # The process that wrote is gone now.
-    monkeypatch.setattr("leaseboard.tasks.track.client.is_alive", lambda *_: False)
+    monkeypatch.setattr("leaseboard.tasks.track.writers.is_alive", lambda *_: False)
     again = Tracker(uri, "s", ["k1"], through_client=True)
     again.log(made, folder)
     again.close("FINISHED", {"ok": 1})
@@ -202,7 +202,7 @@ def test_in_bulk_all_or_nothing(uri, finished, monkeypatch, result, runs):
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(bulk.BulkWriter, "_insert_data", fail)
+        patch.setattr(writers.BulkWriter, "_insert_data", fail)
         with pytest.raises(TrackingError, match="disk I/O error"):
             tracker.log(made, folder)
     assert not runs(uri, "s", "tags.leaseboard.level = 'job'")
@@ -213,10 +213,10 @@ def test_in_bulk_all_or_nothing(uri, finished, monkeypatch, result, runs):
 
 
 def test_another_version_of_mlflow_is_written_through_the_client(uri, monkeypatch):
-    monkeypatch.setattr(bulk, "CHECKED_VERSIONS", ("0.0.1",))
+    monkeypatch.setattr(writers, "CHECKED_VERSIONS", ("0.0.1",))
     assert type(Tracker(uri, "s", []).writer) is ClientWriter
     monkeypatch.undo()
-    monkeypatch.setattr(bulk, "CHECKED_REVISIONS", ("another",))
+    monkeypatch.setattr(writers, "CHECKED_REVISIONS", ("another",))
     assert type(Tracker(uri, "s", []).writer) is ClientWriter
 
 
