@@ -1,7 +1,5 @@
 """The drill, tiny: what is reported, and how it is counted."""
 
-from collections import Counter
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,13 +51,3 @@ def test_each_fault_changes_the_file_of_its_day(inbox):
     assert np.corrcoef(files["labels flipped"]["count"], right["count"])[0, 1] == pytest.approx(-1)
     assert files["day twice"]["count"].equals(files["drift"]["count"]), "from then on"
     assert pd.read_csv(inbox.folder / "006-again.csv")["id"].tolist()[-1] == "r140"
-
-
-@pytest.mark.parametrize(
-    ("learned", "wrong"), [("abcd", 0), ("abccd", 1), ("abc", 1), ("abcx", 2), ("abcc", 2)]
-)
-def test_rows_that_are_learned_twice_or_never_or_in_place_of_others_are_counted(learned, wrong):
-    before = drill.LearnedRows(frozenset("ab"), {1: Counter("ab"), 2: Counter("b")})
-    after = {1: Counter(learned), 3: Counter("d")}
-
-    assert drill.miscounted(before, drill.LearnedRows(frozenset("abcd"), after)) == wrong

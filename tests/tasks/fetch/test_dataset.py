@@ -17,7 +17,6 @@ from leaseboard.tasks.fetch.dataset import (
     digest_of,
     finish,
     infer_task,
-    shares,
 )
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.references import Options
@@ -82,21 +81,6 @@ def test_what_cannot_be_learned_is_one_clear_line(values, options, named):
     with pytest.raises(DataError, match=named) as caught:
         make(values, **options)
     assert "\n" not in str(caught.value)
-
-
-@settings(max_examples=20)
-@given(st.lists(st.integers(1, 500), min_size=2, max_size=12), st.data())
-def test_each_class_gets_its_share_and_at_least_a_row(counts, data):
-    counts = np.array(counts)
-    rows = data.draw(st.integers(len(counts), int(counts.sum())))
-    given_to = shares(counts, rows)
-
-    assert given_to.sum() == rows
-    assert (given_to >= 1).all()
-    assert (given_to <= counts).all()
-    fair = counts * rows / counts.sum()
-    large = fair >= len(counts)  # whose share pays at most the single rows of the others
-    assert (np.abs(given_to - fair)[large] <= len(counts)).all()
 
 
 def test_a_sample_has_every_class_in_the_order_of_the_source():

@@ -112,34 +112,6 @@ def test_marks_of_gaps_are_gaps_among_numbers_booleans_and_dates_and_else_texts(
     assert found["e"].isna().all()
 
 
-def test_parquet_columns_of_any_type_become_one_of_six_kinds(tmp_path):
-    frame = pd.DataFrame({
-        "nullable": pd.array([1, None, 3], dtype="Int64"),
-        "flag": [True, False, True],
-        "maybe": pd.array([True, None, False], dtype="boolean"),
-        "day": pd.to_datetime(["1970-01-01", "1970-01-02", None]),
-        "graded": pd.Categorical(["C", "A", "C"], categories=["C", "B", "A"], ordered=True),
-        "bytes": [b"u", b"v", b"u"],
-        "essay": ["x" * 300, "short", None],
-        "y": [0.5, 1.5, 2.5],
-    })  # fmt: skip
-    frame.index = [5, 6, 7]
-    frame.to_parquet(tmp_path / "kinds.parquet")
-
-    features = load(str(tmp_path / "kinds.parquet")).features
-
-    assert features["nullable"].tolist()[::2] == [1.0, 3.0]
-    assert features["flag"].dtype == bool
-    assert features["maybe"].cat.categories.tolist() == ["False", "True"]
-    assert features["day"].dt.day.tolist()[:2] == [1, 2]
-    assert features["day"][2] is pd.NaT
-    assert features["graded"].cat.categories.tolist() == ["C", "B", "A"]
-    assert not features["graded"].cat.ordered
-    assert features["bytes"].cat.categories.tolist() == ["u", "v"]
-    assert features["essay"].dtype == object
-    assert features.index.tolist() == [0, 1, 2]
-
-
 def test_a_malformed_file_is_one_clear_line(tmp_path):
     for name, content, message in (
         ("empty.csv", b"", "0 rows: the file is empty.*: put the names"),

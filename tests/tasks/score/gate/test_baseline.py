@@ -45,21 +45,6 @@ def test_what_is_shipped_is_written_again_byte_for_byte():
     assert [path for path in shipped if read_baseline(path).to_json() != path.read_text()] == []
 
 
-NOT_ACCEPTED = [
-    ("name", None), ("name", "a\nb"), ("direction", "sideways"), ("cpu_seconds", -1.0),
-    ("scores", {}), ("scores", {"0": float("nan")}), ("scores", {"0": True}), ("tolerance", 1),
-    ("colour", "red"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("field", "value"), NOT_ACCEPTED)
-def test_a_scenario_that_accept_cannot_write_is_refused(tmp_path, accepted, field, value):
-    payload = json.loads(accepted.to_json())
-    first, second = payload["scenarios"]
-    refused(tmp_path, payload | {"scenarios": [first, second | {field: value}]},
-            rf"scenarios\.1\.{field}\b")  # fmt: skip
-
-
 def test_a_file_that_accept_cannot_write_is_refused(tmp_path, accepted):
     """Requirements that are met would pass alone where scenarios were taken out."""
     payload = json.loads(accepted.to_json())
