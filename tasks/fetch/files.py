@@ -47,7 +47,7 @@ def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> Raw
     Columns of a csv that are among `texts` are texts, also if they look like numbers.
     """
     path = Path(name).expanduser()
-    reader = _reader(path, name)
+    reader = reader_of(path, name)
     frame = read_csv(path, rows, texts) if reader is read_csv else reader(path, rows)
     return RawTable(frame, path.stem, source=path.name, by_hand=True)
 
@@ -60,23 +60,19 @@ def as_written(path: Path) -> pd.DataFrame:
     """
     import pyarrow as pa
 
-    reader = _reader(path, str(path))
+    reader = reader_of(path, str(path))
     if reader is read_parquet:
         return _parquet(path, None, types_mapper=pd.ArrowDtype)
     if reader is not read_csv:
         return reader(path, None)
     layout, text = _layout(path), pa.string()
-    names = _arrow_table(path, layout, ".", {}).column_names
-    table = _arrow_table(path, layout, ".", dict.fromkeys(names, text), gaps=[""])
+    names = _arrow_table(path, layout, {}).column_names
+    table = _arrow_table(path, layout, dict.fromkeys(names, text), gaps=[""])
     return table.to_pandas().astype(TEXTS)
 
 
-def check(name: str) -> None:
-    """Raise UsageError unless `name` is a file that can be opened, of a known format."""
-    _reader(Path(name).expanduser(), name)
-
-
-def _reader(path: Path, name: str) -> Reader:
+def reader_of(path: Path, name: str) -> Reader:
+    """Return the reader of a file; UsageError unless it can be opened and its format is known."""
     if path.is_dir():
         raise UsageError(f"{name}: is a folder: name a file")
     if not path.is_file():
@@ -145,14 +141,14 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
 
     Every line must have as many values as the header: a short one is an error, not a missing
     value. Missing values are `GAPS`, and in columns of numbers, booleans and dates `NUMBERS_GAPS`.
-    Where commas do not separate, a column of
-    numbers like ``1,5`` makes them decimal points.
+    Where commas do not separate, those in a column of numbers like ``1,5`` are decimal points.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     layout = _layout(path)
     types = {name: pa.string() for name in texts}
-    table = _arrow_table(path, layout, ".", types)
+    table = _arrow_table(path, layout, types)
     if "" in table.column_names:
         raise DataError(
             f"{path}: column {table.column_names.index('') + 1} has no name, as the index that"
@@ -162,16 +158,17 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
     zoned = [field for field in table.schema if getattr(field.type, "tz", None)]
     if zoned:  # Arrow moves them to UTC; what the clock shows is in the text
         types |= {field.name: pa.string() for field in zoned}
-        table = _arrow_table(path, layout, ".", types)
-    if layout.separator != "," and any(_has_decimal_commas(column) for column in table.columns):
-        table = _arrow_table(path, layout, ",", types)
+        table = _arrow_table(path, layout, types)
     for column in table.schema:
         if pa.types.is_binary(column.type):  # what Arrow makes of text that is not UTF-8
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
     if all(is_numeral(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
     for place, column in enumerate(table.schema):
-        if pa.types.is_string(column.type):
+        if layout.separator != "," and _has_decimal_commas(table[place]):
+            points = pc.replace_substring(_without(NUMBERS_GAPS, table[place]), ",", ".")
+            table = table.set_column(place, column.name, points.cast(pa.float64()))
+        elif pa.types.is_string(column.type):
             different = _without(NUMBERS_GAPS, table[place].unique()).to_pandas()
             gaps = GAPS if column.name in texts or as_dates(different) is None else NUMBERS_GAPS
             table = table.set_column(place, column, _without(gaps, table[place]))
@@ -184,7 +181,6 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
 def _arrow_table(
     path: Path,
     layout: _Layout,
-    decimal_point: str,
     types: Mapping[str, Any],
     gaps: Collection[str] | None = None,
 ) -> pa.Table:
@@ -203,7 +199,6 @@ def _arrow_table(
                 strings_can_be_null=gaps is not None,
                 true_values=TRUE,
                 false_values=FALSE,
-                decimal_point=decimal_point,
                 column_types=types,
             ),
         )

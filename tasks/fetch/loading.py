@@ -105,7 +105,7 @@ def check(reference: str, *, here: bool = False) -> None:
     """
     parsed, _ = _parse(reference)
     if here and parsed.source == "file":
-        files.check(parsed.name)
+        files.reader_of(Path(parsed.name).expanduser(), parsed.name)
 
 
 def _parse(text: str) -> tuple[Reference, Options]:

@@ -7,7 +7,6 @@ from dataclasses import asdict
 import pandas as pd
 from pydantic_core import to_json
 
-from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
 from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.gate.verdict import (
@@ -55,9 +54,6 @@ def headline(verdict: Verdict) -> str:
     if verdict.requirements:
         requirements = several(len(verdict.requirements), "requirement")
         text += f", {requirements} ({_counts(verdict.requirements)})"
-    names = {one.name for one in verdict.checks}
-    if naive := names & NAIVE_BASELINES.keys():
-        text += f"; {len(naive)} of {len(names)} algorithms are naive baselines"
     return text
 
 

@@ -4,7 +4,6 @@ import math
 import re
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,7 +11,6 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.sections import curves as anytime
 from leaseboard.tasks.report.sections import papers
 from tests.selections import SimulatedLearners
@@ -108,20 +106,3 @@ def test_selections_have_a_row_for_each_finished_algorithm_next_to_full_run(made
     assert above + below <= 1
     assert shown[2]["Intervals"] != "0"  # projections, which break no assumption
     assert shown[2]["Fitness broken"] == "–"
-
-
-def test_the_table_of_ranks_says_who_loses_little_and_is_quick():
-    frame = pd.DataFrame(
-        {
-            "name": name, "algorithm": name, "data": "d", "repetition": 0, "status": "ok",
-            "complete": True, "score": score, "environment": "samples",
-            "metrics": {"configurations": 4.0, "selection_cpu_seconds": seconds},
-        }
-        for name, score, seconds in (("full-run", 0.9, 80.0), ("abc", 0.895, 10.0))
-    )  # fmt: skip
-    (table,) = papers.ranks(Material("", frame, None, None, {}, {})).tables
-    assert [[cell.text for cell in line[:3]] for line in table.rows] == [
-        ["abc", "1", "1"], ["full-run", "2", "2"],
-    ]  # fmt: skip
-    assert papers.ranks(Material("", frame[1:], None, None, {}, {})) is None
-    assert np.isfinite(table.frame["Speed-up"]).all()

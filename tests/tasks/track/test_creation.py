@@ -1,13 +1,12 @@
 """A SQLite store of MLflow is made whole or not at all."""
 
-import shutil
 import sqlite3
 from contextlib import closing, contextmanager
 
 import pytest
 import sqlalchemy
 
-from leaseboard.tasks.track.store import TrackingError, ensure_store, open_store, reported
+from leaseboard.tasks.track.store import TrackingError, ensure_store, open_store
 
 
 @contextmanager
@@ -46,21 +45,3 @@ def test_another_programs_database_is_left_alone(tmp_path):
     with pytest.raises(TrackingError, match=r"notes.db failed: it is another program's"):
         open_store(f"sqlite:///{path}")
     assert path.read_bytes() == before
-
-
-def test_a_store_that_became_full_is_one_line_and_no_traceback(tmp_path, empty_store, caplog):
-    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'full.db')}"
-    client = open_store(uri)
-    with closing(sqlite3.connect(tmp_path / "full.db")) as connection:
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    engine = client._tracking_client.store.engine
-    engine.dispose()  # so that the limit holds for its next connection
-
-    def fill():
-        with reported(uri):
-            for number in range(200):
-                client.create_experiment(f"{number}" * 400)
-
-    with a_disk_of(pages), pytest.raises(TrackingError, match="disk is full"):
-        fill()
-    assert caplog.records == []

@@ -220,19 +220,6 @@ def test_another_version_of_mlflow_is_written_through_the_client(uri, monkeypatc
     assert type(Tracker(uri, "s", []).writer) is ClientWriter
 
 
-def test_a_suite_says_how_many_configurations_get_a_run(uri, finished, result, runs):
-    made, folder = finished(result())
-    for rule, count in (("all", 5), ("top:1", 1), ("none", 0)):
-        name = f"s {count}"
-        Tracker(uri, name, ["k1"], rule=rule).log(made, folder)
-        (job,) = runs(uri, name, "tags.leaseboard.level = 'job'")
-        path = open_store(uri).download_artifacts(
-            job.info.run_id, "configurations.json", str(folder.parent)
-        )
-        assert len(runs(uri, f"{name}/configurations")) == count
-        assert len(json.loads(Path(path).read_text())["data"]) == 5
-
-
 def test_a_store_that_cannot_be_used_is_one_line(uri, tmp_path, monkeypatch):
     (tmp_path / "file.db").write_text("not a database " * 100)
     Tracker(uri, "s", [])
