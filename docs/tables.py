@@ -168,7 +168,10 @@ def speed_up():
 
 
 def published(suite):
-    """Return the numbers of a paper next to the mean and standard deviation of those measured."""
+    """Return the numbers of a paper / the mean and standard deviation of those measured.
+
+    They agree within two of the paper's standard deviations, or the suite's tolerance.
+    """
     paper, table = suite_of(suite), read(suite)
     scores = table.pivot_table("score", ["data", "repetition"], "name")
     rows = []
@@ -184,15 +187,21 @@ def published(suite):
         else:
             jobs = table[(table["name"] == name) & (table["data"] == each["data"])]
             values = jobs["metrics"].map(lambda text, key=metric: json.loads(text)[key])
-        printed, spread = each["value"], each.get("sd", 0)
-        said = f"{printed:g} ± {spread:g}" if "sd" in each else f"{printed:g}"
-        near = abs(values.mean() - printed) <= max(2 * spread, each.get("tolerance", 0), 0.005)
+        printed, spread, mean = each["value"], each.get("sd"), short(values.mean())
+        rounding = 0.005 if spread is not None else 0  # deviations are printed with two decimals
+        allowed = max(2 * (spread or 0), each.get("tolerance", 0), rounding)
+        said = f"{printed:g}" + (f" ± {spread:g}" if spread is not None else "")
+        found = f"{mean} ± {short(values.std(), 2)}" if len(values) > 1 else mean
+        mark = " (no)" if abs(values.mean() - printed) > allowed else ""
         rows.append({"algorithm": name, "dataset": names_of(suite)[each["data"]],
-                     "metric": metric.replace("_", " "), "published": said,
-                     "measured": f"{short(values.mean())} ± {short(values.std(), 2)}",
-                     "agrees": "yes" if near else "no"})  # fmt: skip
+                     "metric": metric, "figure": f"{said} / {found}{mark}"})  # fmt: skip
     frame = pd.DataFrame(rows)
-    return markdown(frame.loc[:, frame.nunique() > 1])
+    across = "metric" if frame["dataset"].nunique() == 1 else "algorithm"
+    down = [key for key in ("dataset", "metric", "algorithm")
+            if key != across and frame[key].nunique() > 1]  # fmt: skip
+    wide = frame.pivot_table("figure", down, across, aggfunc="first", sort=False).fillna("")
+    near = sum(not row["figure"].endswith("(no)") for row in rows)
+    return f"{markdown(wide.reset_index())}\n\n{near} of {len(rows)} figures agree."
 
 
 TABLES = {"by-protocol": by_protocol, "against-naive": against_naive, "systems": systems,
