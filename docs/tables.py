@@ -231,7 +231,7 @@ def draw():
         {suite: geometric(each[[*LEARNERS]]) for suite, each in numbers.items()}
     )
     relative = relative.sort_values("frameworks-late-200", ascending=False)
-    figure, panel = plt.subplots(figsize=(9, 4.4), layout="constrained")
+    figure, panel = plt.subplots(figsize=(9, 5.6), layout="constrained")
     places = range(len(relative))
     panel.hlines(places, relative.min(axis=1), relative.max(axis=1), color="#cbd5e1")
     for height, (suite, title) in zip((7, -13), PROTOCOLS.items(), strict=True):
