@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import pickle
 
 import numpy as np
@@ -16,7 +15,6 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.preprocess.encoders import (
     WIDEST,
@@ -194,25 +192,6 @@ def test_rows_outside_training_never_change_the_encoding(a, b, other_a, other_b,
         np.testing.assert_array_equal(
             dense(fitted.transform(frame)), dense(other.transform(frame))
         )
-
-
-def test_dates_however_they_are_given():
-    for column in (
-        TIMES,
-        TIMES.astype("datetime64[ns]"),
-        TIMES.tz_localize("Europe/Berlin"),
-        WRITTEN,
-        pd.array(WRITTEN, dtype="string"),
-        [text and f"{text}:00+02:00" for text in WRITTEN],
-        [None if time is pd.NaT else time.to_pydatetime() for time in TIMES],
-    ):
-        dates = columns.tidy(pd.Series(column, name="t"))
-        assert dates.equals(pd.Series(TIMES, name="t").astype("datetime64[us]"))
-    nine = dt.datetime(2024, 2, 29, 9, tzinfo=dt.UTC)
-    ten = nine.astimezone(dt.timezone(dt.timedelta(hours=1)))  # the same instant, another clock
-    assert columns.tidy(pd.Series([nine, ten], dtype=object)).dt.hour.tolist() == [9, 10]
-    for values in (["2024-02-30"], ["2024-02-29", "later"], ["20240229"], ["12:30"], [dt.time(5)]):
-        assert columns.as_dates(pd.Series(values, dtype=object)) is None
 
 
 def test_only_parts_of_dates_that_vary_are_columns_next_to_the_days():

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.preprocess.splits import (
     Division,
     deal,
@@ -57,16 +56,6 @@ def test_a_class_with_one_member_is_for_training():
     parts = split(classes(["a"] * 20 + ["rare"] + ["b"] * 20), seed=1)
 
     assert 20 in parts.train
-
-
-def test_a_regression_is_split_at_random_by_the_seed():
-    data = load("synthetic:fried?rows=500")
-
-    first, again, other = (split(data, (0.8, 0.2), seed=seed) for seed in (1, 1, 2))
-
-    assert np.array_equal(first.test, again.test)
-    assert not np.array_equal(first.test, other.test)
-    assert (len(first.train), len(first.validation), len(first.test)) == (400, 0, 100)
 
 
 def test_too_few_rows_are_an_error():

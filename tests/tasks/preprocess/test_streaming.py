@@ -144,14 +144,6 @@ def test_a_column_and_a_dictionary_read_every_kind_of_value_alike(kind):
     assert found.tolist() == [row + [0.0] * (wide - len(row)) for row in seen]
 
 
-def test_a_column_and_a_dictionary_refuse_the_same_values():
-    for value in ([1.0], (1,), {1}, 1j, np.ones(2)):
-        with pytest.raises(DataError, match="a column holds numbers, texts, dates"):
-            tidy_frame(pd.DataFrame({"x": pd.Series([value, None], dtype=object)}))
-        with pytest.raises(TypeError, match="a value must be a number, a text, a date"):
-            FeatureMap().values({"x": value})
-
-
 def test_a_shuffle_permutes_rows_by_the_seed_before_the_cut():
     data = load("synthetic:fried?rows=1000")
     options = StreamOptions(shuffle=True, max_rows=100)
@@ -190,13 +182,11 @@ def test_classes_that_come(values, rows, classes, labels):
     ("given", "named"),
     [
         (lambda: of_classes(["w", "w", "u", "v"], max_rows=2), "'w' in all 2 rows .*max_rows"),
-        (lambda: of_classes(pd.Categorical(map(str, range(MOST_CLASSES + 1)))), "task=regression"),
         (
             lambda: of_classes(pd.Categorical([f"c{n}" for n in range(MOST_CLASSES + 1)])),
             "'y' has 1001 classes.*2 to 1000 classes; name another column with target=",
         ),
         (lambda: stream(bad=[1.0, np.inf, 2.0]), "'bad'.*inf in row 2"),
-        (lambda: stream(bad=[1.0, 1e39, 2.0]), "'bad'.*1e.39 in row 2"),
     ],
 )
 def test_a_stream_refuses_what_it_cannot_take(given, named):

@@ -81,8 +81,6 @@ def test_a_fit_is_run_once_and_replayed(fits):
         first.cost.cpu_seconds,
         *first.predictions,
     )
-    assert again.cost.peak_memory_mb == first.cost.peak_memory_mb
-    assert fits(mixed())[0].fit("lightgbm", 1, 30.0).cost.spent_cpu_seconds > 0
 
 
 def test_no_label_of_a_test_row_leaves_this_process(fits):

@@ -48,22 +48,18 @@ def growing(n=4):
     return Stream(np.zeros((n, 2), np.float32), np.ones(n, np.float32), (), ("a", "b"))
 
 
-@pytest.mark.slow
 def test_rivers_predictions_come_block_by_block(start):
-    for tiny in (Tiny(), Tiny(classes=3)):
-        stream = tiny_environment("stream", tiny).stream
-        whole, blocks = start(stream), start(stream)
+    stream = tiny_environment("stream", Tiny(classes=3)).stream
+    whole, blocks = start(stream), start(stream)
+    found = whole.learn_many(stream.features[:90], stream.labels[:90])
+    parts = [slice(0, 1), slice(1, 50), slice(50, 90)]
+    again = [blocks.learn_many(stream.features[part], stream.labels[part]) for part in parts]
+    toll = whole.finish()
 
-        found = whole.learn_many(stream.features, stream.labels)
-        parts = [slice(0, 1), slice(1, 120), slice(120, 300)]
-        again = [blocks.learn_many(stream.features[part], stream.labels[part]) for part in parts]
-        toll = whole.finish()
-
-        assert found.shape == ((300, 3) if tiny.classes else (300,))
-        assert np.concatenate(again).tolist() == found.tolist()
-        assert 0 < toll.cpu_seconds < 30
-        assert toll.wall_seconds > 0
-        assert toll.peak_memory_mb > 20
+    assert found.shape == (90, 3)
+    assert np.concatenate(again).tolist() == found.tolist()
+    assert toll.cpu_seconds > 0
+    assert toll.peak_memory_mb > 20
 
 
 def test_a_label_that_comes_later_moves_no_prediction_before(start):
@@ -114,13 +110,13 @@ def test_categories_stay_categories(start):
     texts = [Origin("kind", "", "u"), Origin("kind", "", "v")]
     as_categories = replace(as_numbers, origins=(*texts, *map(Origin, stream.names[2:])))
 
-    reported = start(as_numbers).learn_many(as_numbers.features, stream.labels)
+    rows, labels = as_numbers.features[:60], stream.labels[:60]
+    reported = start(as_numbers).learn_many(rows, labels)
     session = start(as_categories)
-    others = session.learn_many(as_numbers.features, stream.labels)
+    others = session.learn_many(rows, labels)
 
     assert session._columns == [([0, 1], True), ([2], False), ([3], False)]
-
-    assert np.mean((others - stream.labels) ** 2) != np.mean((reported - stream.labels) ** 2)
+    assert np.mean((others - labels) ** 2) != np.mean((reported - labels) ** 2)
 
 
 def searched(session, accuracy):

@@ -36,13 +36,10 @@ def test_a_longer_draw_begins_with_the_shorter_and_learners_alternate():
 
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
-@pytest.mark.parametrize("classes", [2, 3])
-def test_every_learner_learns_float32_rows_alike_every_time(classes):
+def test_every_learner_learns_float32_rows_alike_every_time():
     drawn = [*candidates.draw_configurations("bounded", 5, seed=2),
              *candidates.draw_configurations("late", 4, seed=2)]  # fmt: skip
-    X, y = make_classification(
-        1000, 6, n_informative=4, n_classes=classes, class_sep=1.5, random_state=0
-    )
+    X, y = make_classification(500, 6, n_informative=4, n_classes=3, class_sep=1.5, random_state=0)
     X, y = X.astype(np.float32), y.astype(np.int32)
     for parameters in drawn:
         one, other = (classifiers.build(parameters, seed=4).fit(X, y) for _ in range(2))
@@ -53,7 +50,7 @@ def test_every_learner_learns_float32_rows_alike_every_time(classes):
 
 def test_a_network_takes_the_same_number_of_steps_on_any_sample():
     rng = np.random.default_rng(0)
-    for rows in (30, 1000, 50_000):
+    for rows in (30, 1000):
         X = rng.random((rows, 2), dtype=np.float32)
         network = classifiers.FixedStepNetwork(width=4, steps=160, batch_size=50)
         assert network.fit(X, (X[:, 0] > 0.5).astype(int)).network_._optimizer.t == 160
@@ -103,9 +100,7 @@ def test_other_code_of_a_file_or_of_its_helper_gives_other_configurations(read):
     [
         ("X = 1", "no list or mapping called PIPELINES"),
         ("PIPELINES = []", "at least one"),
-        ("PIPELINES = [3]", "'int-0' is not a classifier"),
         ("from sklearn.linear_model import Ridge\nPIPELINES = [Ridge()]", "'Ridge-0' is not a"),
-        ("PIPELINES = [", r"mine.py:1: SyntaxError: '\[' was never closed"),
         ("\nimport nowhere", "mine.py:2: ModuleNotFoundError: No module named 'nowhere'"),
     ],
 )

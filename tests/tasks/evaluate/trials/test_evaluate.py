@@ -57,13 +57,11 @@ def test_every_ending_of_a_fork_is_an_outcome(learner, order, monkeypatch):
     assert 0 <= outcome.cpu_seconds <= 0.4 or learner == "Hoards"
 
 
-@pytest.mark.parametrize(("learner", "clock"), [("Spins", "cpu"), ("Sleeps", "wall")])
-def test_a_trial_is_stopped_after_its_own_seconds(learner, clock, order):
-    asked = order(learner, seconds=0.2, clock=clock)
-    outcome = run_apart(asked, arrays(), Limits(cpu_seconds=60.0, memory_mb=4000))
+def test_a_trial_is_stopped_after_its_own_seconds(order):
+    outcome = run_apart(order("Spins", seconds=0.2), arrays(), Limits(cpu_seconds=60.0))
 
     assert outcome.status == "stopped"
-    assert (outcome.cpu_seconds if clock == "cpu" else outcome.wall_seconds) > 0.15  # in ticks
+    assert outcome.cpu_seconds > 0.15  # in ticks
 
 
 def test_predictions_that_are_not_numbers_diverge(order):

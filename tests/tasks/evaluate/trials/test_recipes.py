@@ -33,20 +33,15 @@ LAYERS = {"hidden_layer_depth": 2, "num_nodes_per_layer": 7, "early_stopping": "
     [
         # An exponent, and a share, of a hundred features.
         ("random_forest", {"max_features": 0.5}, {"max_features": 10}),
-        ("extra_trees", {"max_features": 0.0}, {"max_features": 1}),
         ("decision_tree", {"max_depth_factor": 0.5}, {"max_depth": 50}),
-        ("decision_tree", {"max_depth_factor": 0.0}, {"max_depth": 1}),
         ("gradient_boosting", {"early_stop": "off"}, {"early_stopping": False}),
         ("gradient_boosting", {"early_stop": "train"},
          {"early_stopping": True, "validation_fraction": None}),
-        ("gradient_boosting", {"early_stop": "valid", "validation_fraction": 0.2},
-         {"early_stopping": True, "validation_fraction": 0.2}),
         ("lda", {"shrinkage": "none"}, {"solver": "svd"}),
         ("lda", {"shrinkage": "manual", "shrinkage_factor": 0.3},
          {"solver": "lsqr", "shrinkage": 0.3}),
         # liblinear has few legal pairs.
         ("liblinear_svc", {"penalty": "l2", "loss": "hinge"}, {"loss": "hinge", "dual": True}),
-        ("liblinear_svc", {"penalty": "l2", "loss": "squared_hinge"}, {"dual": False}),
         ("liblinear_svc", {"penalty": "l1", "loss": "hinge"},
          {"loss": "squared_hinge", "dual": False}),
         ("mlp", LAYERS, {"hidden_layer_sizes": (7, 7), "early_stopping": False,

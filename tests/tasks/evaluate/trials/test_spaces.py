@@ -60,12 +60,10 @@ def in_arm(**given):
         (Hyperparameter, {"type": "choice", "choices": [1, 2], "default": 3}, "default 3"),
         (Hyperparameter, {"type": "int", "low": 3, "high": 3, "default": 3}, "low < high"),
         (Hyperparameter, {"type": "float", "high": 1, "log": True, "default": 1}, "positive"),
-        (Hyperparameter, {"type": "int", "low": 1, "high": 3, "default": 4}, "default 4"),
         (Hyperparameter, {"type": "int", "low": 1, "high": 3, "default": "2"}, "default '2'"),
         (Arm, in_arm(when={"shape": ["poly"]}), "depends on 'shape'"),
         (Arm, in_arm(when={"kernel": ["linear"]}), "depends on kernel"),
         (Arm, in_arm() | {"first": [{"degree": 3}]}, "degree=3"),
-        (Arm, in_arm() | {"first": [{"depth": 1}]}, "depth=1"),
         (Space, {"title": "t", "source": "s", "arms": {}}, "arms"),
     ],
 )

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
+from leaseboard.tasks.evaluate.probes import Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 
 

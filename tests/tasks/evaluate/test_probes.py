@@ -9,10 +9,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from leaseboard.tasks.evaluate import probes as sample_rows
 from leaseboard.tasks.evaluate.learners import candidates, classifiers
-from leaseboard.tasks.evaluate.probes import sample_rows
-from leaseboard.tasks.evaluate.probes.recorded import OnPrefix, RecordedFolds, RecordedProbes
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
+from leaseboard.tasks.evaluate.probes import (
+    OnPrefix,
+    RecordedFolds,
+    RecordedProbes,
+    Samples,
+    Shuffled,
+)
 from leaseboard.tasks.store.recorded import Store
 
 
@@ -201,15 +206,6 @@ def test_each_row_is_tested_once_and_each_class_in_its_share(labelled):
     assert environment.held_out(0) is None
 
 
-def test_verdicts_are_of_the_same_rows_for_everyone(labelled):
-    environment, (features, labels) = folds(labelled, probe_seconds=None), labelled
-    one, other = (environment.measure(configuration, 2) for configuration in (0, 1))
-    trained, mine = environment.split.samples.fold(203, 2, 5)
-    right = Tree(3).fit(features[trained], labels[trained]).predict(features[mine]) == labels[mine]
-
-    assert one.right != other.right == "".join("01"[int(each)] for each in right)
-
-
 def test_rows_held_out_are_in_no_fold_and_a_probe_is_recorded_once(labelled, tmp_path):
     given = {"test_rows": 41, "probe_seconds": None, "store": Store(tmp_path / "folds.sqlite")}
     environment = folds(labelled, **given)
@@ -218,12 +214,3 @@ def test_rows_held_out_are_in_no_fold_and_a_probe_is_recorded_once(labelled, tmp
     assert sum(each.test_rows for each in found) == 162
     assert environment.held_out(1).test_rows == 41
     assert folds(labelled, build=never, **given).measure(0, 3) == found[3]
-
-
-def test_in_parallel_it_answers_alike(labelled):
-    serial, parallel = folds(labelled, probe_seconds=None), folds(labelled, n_jobs=2)
-    wanted = [(configuration, fold) for configuration in (0, 1) for fold in (0, 1)]
-    parallel.prefetch(wanted)
-    parallel.candidates = None
-    for asked in wanted:
-        assert parallel.measure(*asked).right == serial.measure(*asked).right

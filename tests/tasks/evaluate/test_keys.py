@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leaseboard.tasks.evaluate.probes import recorded
-from leaseboard.tasks.evaluate.probes.recorded import RecordedFits
+from leaseboard.tasks.evaluate import probes
+from leaseboard.tasks.evaluate.probes import RecordedFits
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.fetch.loading import load as load_again
 from leaseboard.tasks.jobs.environments import folds, pulls, samples
@@ -35,9 +35,9 @@ def a_trial(arm="decision_tree", **options):
 def a_probe(learner="LogisticRegression", **options):
     options = {"configurations": 8, "initial_rows": 50, **options}
     job = Job("abc", "sklearn:wine", 0, 0, environment=options)
-    probes = samples.make(load("sklearn:wine"), job)._probes
-    learners = [configuration["learner"] for configuration in probes.configurations]
-    probes.measure(learners.index(learner), 100, 20)
+    made = samples.make(load("sklearn:wine"), job)._probes
+    learners = [configuration["learner"] for configuration in made.configurations]
+    made.measure(learners.index(learner), 100, 20)
 
 
 def a_fold():
@@ -75,7 +75,7 @@ def made(tmp_path, monkeypatch):
     """Return the files of this project whose functions ran, for each value that was made."""
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(pulls, "Limits", lambda **_: None)
-    monkeypatch.setattr(recorded, "call", lambda f, _: Called(Ending("ok"), f()))
+    monkeypatch.setattr(probes, "call", lambda f, _: Called(Ending("ok"), f()))
     values = []
 
     def watched(making):
@@ -119,7 +119,7 @@ def forget():
     [
         (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),
         (a_probe, "leaseboard.tasks.evaluate.learners.candidates"),
-        (a_fold, "leaseboard.tasks.evaluate.probes.recorded"),
+        (a_fold, "leaseboard.tasks.evaluate.probes"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
