@@ -155,7 +155,7 @@ def test_tests_hold_no_init_files():
 
 UNPICKLES = {
     "algorithms/checks.py",
-    "tasks/evaluate/frameworks/process.py",
+    "tasks/evaluate/frameworks/sessions.py",
     "tasks/evaluate/trials/evaluate.py",
     "tasks/fetch/cached.py",
     "tasks/processes/child.py",

@@ -182,7 +182,6 @@ def _folds(env: FoldsEnvironment, refuted: Callable[[Pairing], tuple[float, bool
     for fold in range(env.folds):
         if len(remaining) == 1:
             return
-        env.prefetch(remaining, fold)
         failed = {}
         for index in remaining:
             probe = yield from env.test(index, fold)

@@ -49,9 +49,6 @@ class Folds(ABC):
         """Train on all folds, and test on the rows of none; None if every row is in a fold."""
         return None
 
-    def prefetch(self, wanted: Sequence[tuple[int, int]]) -> None:
-        """Measure these (configuration, fold) in parallel, if that is possible."""
-
 
 class FoldsEnvironment(SelectionEnvironment):
     """Selection among given configurations by cross-validation, with its cost and score.
@@ -79,11 +76,6 @@ class FoldsEnvironment(SelectionEnvironment):
         most = len(probes.configurations) * probes.folds
         super().__init__(probes.configurations, seed, "fits", most if budget is None else budget)
         self._probes, self.folds = probes, probes.folds
-
-    def prefetch(self, configurations: Sequence[int], fold: int) -> None:
-        """Announce the configurations that will be tested on a fold in any case."""
-        left = configurations[: int(self.budget - self.at)]
-        self._probes.prefetch([(configuration, fold) for configuration in left])
 
     def test(self, configuration: int, fold: int) -> Generator[Event, None, FoldProbe | None]:
         """Train a configuration on the other folds, test it on this one, and pay a fit for it.

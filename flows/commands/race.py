@@ -349,10 +349,11 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
 
 def _register(name: str, job: Job, attempt: Attempt, result: Result) -> None:
     """Register the model that was found; UsageError if its score cannot be compared."""
-    from leaseboard.tasks.models.winner import barred, model_of
+    from leaseboard.tasks.models.chosen import fit
+    from leaseboard.tasks.models.winner import barred
 
     if why := barred(result):
         raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
     with terminable():
-        fitted = model_of(job, result, mirrors=paths.mirrors(), learner=attempt.model)
+        fitted = fit(job, result, mirrors=paths.mirrors(), learner=attempt.model)
     record(name, fitted, [result], "race")

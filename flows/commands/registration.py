@@ -13,7 +13,7 @@ from leaseboard.tasks.machine.progress import counted
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Result
     from leaseboard.tasks.jobs.suites.suite import Suite
-    from leaseboard.tasks.models.winner import Fitted
+    from leaseboard.tasks.models.chosen import Fitted
 
 
 def register_winners(suite: Suite, run: Path, name: str) -> None:
@@ -22,7 +22,8 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
     A failure is reported, and the other winners are registered.
     """
     from leaseboard.tasks.folder.results import current
-    from leaseboard.tasks.models.winner import check_name, model_of, slug, winner_of
+    from leaseboard.tasks.models.chosen import fit
+    from leaseboard.tasks.models.winner import check_name, slug, winner_of
 
     title = check_name(name)
     report_damage(run)
@@ -34,7 +35,7 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
         try:
             job, found = winner_of(suite.jobs(), results, entry.data)
             with terminable():
-                fitted = model_of(job, found[0], mirrors=mirrors)
+                fitted = fit(job, found[0], mirrors=mirrors)
             record(own, fitted, found, suite.name)
         except LeaseboardError as error:
             if len(suite.data) == 1:

@@ -22,8 +22,7 @@ from leaseboard.tasks.live.lifecycle import DoubtfulDay, LifecycleState
 from leaseboard.tasks.live.rows import label_of, to_json
 from leaseboard.tasks.models.columns import Values, frame_of
 from leaseboard.tasks.models.model import Prediction, TableModel, load
-from leaseboard.tasks.models.naive import NAIVE_BASELINES
-from leaseboard.tasks.models.recipe import Recipe
+from leaseboard.tasks.models.recipe import NAIVE_BASELINES, Recipe
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (

@@ -1,31 +1,44 @@
-"""What races, policies and selections chose, as the models that were ranked."""
+"""What runs found, as the models that were ranked: of streams, policies, selections, apple."""
 
 import math
+import tempfile
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from leaseboard.algorithms.apple.estimator import log_probabilities, margins_of_classes
+from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
+from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.measures import loss_of
+from leaseboard.algorithms.transcendental import exp_all
+from leaseboard.tasks.evaluate import probes as sampled
 from leaseboard.tasks.evaluate.learners import candidates
-from leaseboard.tasks.evaluate.probes import sample_rows as sampled
-from leaseboard.tasks.evaluate.probes.recorded import able
+from leaseboard.tasks.evaluate.probes import able
 from leaseboard.tasks.evaluate.trials import plans, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import reward_of
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.jobs.environments import divided, folds, pulls, samples
+from leaseboard.tasks.jobs.environments import divided, folds, holdout, pulls, samples
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.programs import is_untrusted
+from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.model import TableModel
 from leaseboard.tasks.models.pipeline import PipelineModel
 from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.models.winner import require_model
 from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, labels_of
 from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.preprocess.streaming import StreamOptions, order_of
@@ -37,6 +50,59 @@ OF_FLOAT32 = 1e-6
 """The same of losses of predictions in 32 bits."""
 
 Rows = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """TableModel of a winner with the data that it was made from.
+
+    `test` is its score on rows that it has not seen; None without such rows.
+    """
+
+    model: TableModel
+    test: float | None
+    dataset: Dataset
+
+
+def fit(
+    job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), learner: Any = None
+) -> Fitted:
+    """Return the model of an ``ok`` result.
+
+    - `result`: what `job` came to.
+    - `learner`: what the run on a hold-out left; without it the run is repeated, which gives the
+      same.
+
+    Raises
+    ------
+    UsageError
+        If the job runs code of your own, the data are others now, or the run leaves no model.
+    LeaseboardError
+        If the repeated run does not come to the recorded score.
+    """
+    require_model(result.name, result.environment)
+    if is_untrusted(job):  # which this process does not import
+        raise UsageError(
+            f"{result.name} on {result.data} runs code of your own, of which no model is"
+            " registered: fit it in Python, and log it with mlflow.sklearn.log_model"
+        )
+    dataset = loading.load(job.data, mirrors=mirrors)
+    if dataset.digest != result.digest:
+        raise UsageError(
+            f"{job.data} has changed since {result.name} ran on it: run it again, then register"
+        )
+    if result.environment != HoldoutEnvironment.kind:
+        return Fitted(*_chosen(dataset, job, result), dataset=dataset)
+    if learner is None:
+        with tempfile.TemporaryDirectory() as scratch:
+            again, learner = run_job(job, Path(scratch), mirrors=mirrors)
+        now, then = again.score, result.score
+        if now is None or then is None or not math.isclose(now, then, rel_tol=SAME):
+            raise LeaseboardError(
+                f"{result.name} on {result.data} came to {now} now and to {then} when it was"
+                " recorded: code or libraries have changed, run the suite again"
+            )
+    return Fitted(*_learned(dataset, job, result, learner), dataset=dataset)
 
 
 class Fit(NamedTuple):
@@ -57,7 +123,7 @@ class Fit(NamedTuple):
         return self.pipeline.predict(self.dataset.features.iloc[rows])
 
 
-def fitted(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, float | None]:
+def _chosen(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, float | None]:
     """Return what a job chose, fitted, and its score on the test rows.
 
     A race has learned all rows, and has no such score. Where the last rows are the test rows, a
@@ -183,3 +249,73 @@ def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     model = able(drawn.build(dict(result.champion or {})), labels[train])
     pipeline = Pipeline([("columns", UnitRangeEncoder()), ("model", model)])
     return Fit(dataset, pipeline, labels, train, test, test[:0])
+
+
+@dataclass
+class AppleLearners:
+    """Learners of a run with their encoder: one, or of three and more classes one for each.
+
+    - `n_classes`: 0 for a regression.
+    - `offset`, `factor`: of a regression: they scale an output to the target's own unit.
+    """
+
+    encoder: Any
+    learners: tuple[MonomialLearner, ...]
+    n_classes: int = 0
+    offset: float = 0.0
+    factor: float = 1.0
+
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """Return numbers, or codes of classes."""
+        found = self._outputs(frame)
+        if self.n_classes:
+            return margins_of_classes(found).argmax(axis=1)
+        return np.asarray(self.offset + self.factor * found[:, 0].astype(np.float64))
+
+    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Return probabilities of the classes, whose margins are taken for log-odds."""
+        return exp_all(log_probabilities(margins_of_classes(self._outputs(frame)), 1.0))
+
+    def _outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        rows = sparse.csr_array(self.encoder.transform(frame), dtype=np.float32)
+        return outputs(self.learners, rows)
+
+
+def _learned(
+    dataset: Dataset, job: Job, result: Result, learner: Any
+) -> tuple[PipelineModel, float | None]:
+    """Return the model of the `learner` that `job` left, and its score on test rows if it has one.
+
+    Raises UsageError if the run left no learner of ours, or learned from text.
+    """
+    if not isinstance(learner, tuple) or not isinstance(learner[0], MonomialLearner):
+        raise UsageError(
+            "the run left no model: only apple, linear, quadratic, cubic and their like can be"
+            " registered"
+        )
+    dataset = divided(dataset, job)
+    options, seed = holdout.Options(**job.environment), job.environment_seed
+    try:
+        columns = describe(dataset.features.drop(columns=list(options.drop)))
+    except ValueError as error:
+        raise UsageError(f"{dataset.reference}: {error}") from error
+    low, high = (
+        holdout.target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
+    )
+    classes = _classes(dataset, options)
+    encode = holdout.encoder(dataset, options, seed)
+    learned = AppleLearners(encode, tuple(learner), len(classes), low, high - low)
+    model = PipelineModel(columns, learned, classes)
+    return model, result.score if options.score_on == "test" else None
+
+
+def _classes(dataset: Dataset, options: holdout.Options) -> tuple[str, ...]:
+    """Return the names of all classes; of two sides, several that share a label as one."""
+    if dataset.task == "regression":
+        return ()
+    if many := holdout.classes_of(dataset, options):
+        return many
+    names = [str(name) for name in dataset.target.cat.categories]
+    positive = set(options.positive) or {names[1]}
+    sides = [[n for n in names if n not in positive], [n for n in names if n in positive]]
+    return tuple(" or ".join(side) for side in sides)

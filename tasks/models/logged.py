@@ -87,6 +87,8 @@ def log(
             _write(path, model, example, whole.model_id)
             client.log_model_artifacts(whole.model_id, str(path))
         client.finalize_logged_model(whole.model_id, "READY")
+    if run is not None and about.metrics and not whole.metrics:
+        _log_metrics(client, run, whole.model_id, about)
     try:
         client.create_registered_model(name)
     except MlflowException as error:
@@ -101,28 +103,15 @@ def log(
             description=about.description[:MOST_DESCRIPTION],
             model_id=whole.model_id,
         )
-    complete(client, experiment_id, version, about)
+    named = json.dumps([{"name": name, "version": str(version.version)}])
+    client.set_logged_model_tags(whole.model_id, {VERSIONS: named})
     return version
 
 
-def complete(
-    client: MlflowClient, experiment_id: str, version: ModelVersion, about: About
-) -> None:
-    """Log the metrics of a version's model unless it has them, and tie it to version and run.
-
-    MLflow has the metrics in the run too, and loses them with that: a run that was logged again
-    gets them again. A model without a run has none.
-    """
+def _log_metrics(client: MlflowClient, run: Run, model_id: str, about: About) -> None:
+    """Log the metrics of a model, and tie it to the run of its job."""
     from mlflow.entities import LoggedModelOutput, Metric
 
-    model_id = version.source.removeprefix("models:/")
-    model = client.get_logged_model(model_id)
-    named = json.dumps([{"name": version.name, "version": str(version.version)}])
-    if model.tags.get(VERSIONS) != named:
-        client.set_logged_model_tags(model_id, {VERSIONS: named})
-    run = _run(client, experiment_id, model.tags[KEY])
-    if run is None or not about.metrics or model.metrics:
-        return
     data = about.data
     where = {} if data is None else {"dataset_name": data.name, "dataset_digest": data.digest}
     # At the time of the run's own, so that a value that it has is not there twice.

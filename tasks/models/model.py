@@ -37,7 +37,7 @@ KINDS = {
     "ChaChaRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
     "ChaChaClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
     "pipeline": "leaseboard.tasks.models.pipeline:PipelineModel",
-    "naive": "leaseboard.tasks.models.naive:NaiveModel",
+    "naive": "leaseboard.tasks.models.recipe:NaiveModel",
     "snapshot": "leaseboard.tasks.live.snapshot:Snapshot",
 }
 """The class of each kind of file. Only that of the file is imported, with what it `needs`."""

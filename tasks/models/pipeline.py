@@ -29,7 +29,7 @@ TRUSTED = frozenset(
         "leaseboard.algorithms.apple.rows.ColumnScale",
         "leaseboard.algorithms.apple.rows.RowScale",
         "leaseboard.tasks.evaluate.learners.classifiers.FixedStepNetwork",
-        "leaseboard.tasks.models.apple_model.AppleLearners",
+        "leaseboard.tasks.models.chosen.AppleLearners",
         "leaseboard.tasks.models.automl.ensemble.EnsembleModel",
         "leaseboard.tasks.models.automl.ensemble.EnsembleMember",
         "leaseboard.tasks.models.automl.estimators.AutoMLClassifier",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import settings_of
@@ -22,8 +24,70 @@ from leaseboard.algorithms.environments.samples import SamplesAlgorithm
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.policies.policy import ArmPolicy
-from leaseboard.tasks.models.model import TableModel
-from leaseboard.tasks.models.naive import NAIVE_BASELINES, NaiveModel
+from leaseboard.tasks.models.columns import Values
+from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel, predicting
+
+NAIVE_BASELINES = ("running-mean", "last-label")
+"""What a live model must beat."""
+
+
+class NaiveModel(TableModel):
+    """Mean of the labels so far, of classes their shares; or the last label.
+
+    - `name`: one of `NAIVE_BASELINES`.
+    - `seen`: the sum and the count of the labels, or the count of each class.
+    """
+
+    kind = "naive"
+
+    def __init__(self, name: str, task: str, seen: dict[str, float] | None = None) -> None:
+        super().__init__()
+        self.name, self.task, self.seen = name, task, seen or {}
+
+    @predicting()
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """See `TableModel.predict`."""
+        found = self.predict_rows([{}] * len(frame))
+        if self.task == "regression":
+            return np.asarray(found, dtype=np.float64)
+        return np.array([max(each, key=each.get) for each in found], dtype=object)  # type: ignore[union-attr, arg-type]
+
+    @predicting()
+    def predict_rows(
+        self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
+    ) -> list[Prediction]:
+        """See `TableModel.predict_rows`; all rows are alike."""
+        seen = self.seen
+        if not seen:
+            return []
+        if self.task == "regression":
+            return [seen["sum"] / seen["count"]] * len(rows)
+        total = sum(seen.values())
+        return [{name: count / total for name, count in seen.items()}] * len(rows)
+
+    def learn(self, rows: Sequence[Values], labels: Sequence[Any], ids: Sequence[str]) -> None:
+        """See `TableModel.learn`."""
+        if not len(labels):
+            return
+        if self.name == "last-label":
+            labels, self.seen = labels[-1:], {}
+        seen = Counter(self.seen)
+        if self.task == "regression":
+            total = float(np.sum(np.asarray(labels, dtype=np.float64)))
+            seen.update({"sum": total, "count": len(labels)})
+        else:
+            seen.update(sorted(map(str, labels)))
+        self.seen = {name: float(count) for name, count in seen.items()}
+
+    def state(self) -> dict[str, Any]:
+        """See `TableModel.state`."""
+        return {"name": self.name, "task": self.task, "seen": self.seen}
+
+    @classmethod
+    def restored(cls, file: ModelFile) -> Self:
+        """See `TableModel.restored`."""
+        return cls(**file.state)
+
 
 Task = Literal["regression", "classification"]
 
@@ -34,7 +98,7 @@ CONFIGURATIONS = "configurations"
 """The setting that names the configurations to select from."""
 
 OF_SELECTION = (
-    "epsilon", "delta", "test_fraction", "initial_rows", "folds", "probe_seconds", CONFIGURATIONS
+    "epsilon", "delta", "test_fraction", "initial_rows", "folds", CONFIGURATIONS
 )  # fmt: skip
 """Settings of an algorithm that selects one, see `SelectionSearch`."""
 
@@ -88,7 +152,7 @@ class Recipe:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, refuse_wide
+        from leaseboard.tasks.models.automl.estimators import AutoMLEstimator, refuse_wide
         from leaseboard.tasks.models.automl.search import SelectionSearch
         from leaseboard.tasks.models.pipeline import PipelineModel
         from leaseboard.tasks.preprocess.encoders import TableEncoder
@@ -124,7 +188,7 @@ class Recipe:
             PolynomialExpansionClassifier,
             PolynomialExpansionRegressor,
         )
-        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, classifiers
+        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, build
         from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
         from leaseboard.tasks.models.automl.search import SelectionSearch
 
@@ -153,10 +217,7 @@ class Recipe:
                 " make the column a category in the contract"
             )
         self._check_names(OF_SELECTION)
-        named = settings.pop(CONFIGURATIONS, ORDINARY)
-        if not isinstance(named, list | tuple):
-            raise UsageError(f"{CONFIGURATIONS} is a list of them, and not {named!r}")
-        made = classifiers(named, self.seed)
+        made = [build(each, self.seed) for each in settings.pop(CONFIGURATIONS, ORDINARY)]
         return SelectionSearch(made, algorithm=name, random_state=self.seed, **settings)
 
     def _check_names(self, names: Iterable[str]) -> None:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from leaseboard.algorithms.errors import unknown
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.models import columns
-from leaseboard.tasks.models.logged import KEY, LIVE, About, complete, log
-from leaseboard.tasks.models.winner import Fitted, check_name
+from leaseboard.tasks.models.chosen import Fitted
+from leaseboard.tasks.models.logged import KEY, LIVE, About, log
+from leaseboard.tasks.models.winner import check_name
 from leaseboard.tasks.score.board import literal
 from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.track.records import job_record, texts
@@ -43,9 +44,7 @@ def register(uri: str, name: str, fitted: Fitted, results: Iterable[Result], *, 
         if known is None:
             example = columns.example(fitted.dataset.features)
             known = log(client, group_id, name, fitted.model, example, tags, about)
-        else:
-            known = client.get_model_version(name, known.version)
-            complete(client, group_id, known, about)
+        known = client.get_model_version(name, known.version)  # with its aliases
         if CHAMPION not in known.aliases:
             client.set_registered_model_alias(name, CHALLENGER, known.version)
     return str(known.version)

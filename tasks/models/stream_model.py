@@ -228,12 +228,10 @@ class StreamModel(TableModel):
 
         Shape (n_rows, 3). Raises UsageError if the model predicts no intervals.
         """
-        if not self.is_regression:
-            raise UsageError("--level is of numbers: classes have their probabilities anyway")
         if not self.levels:
             raise UsageError(
-                f"--level {level}: {self.model.algorithm!r} keeps no prediction intervals: learn a"
-                " new model with --algorithm online-automl"
+                f"--level {level}: the model keeps no prediction intervals, as of numbers only"
+                " --algorithm online-automl does; classes have their probabilities"
             )
         if not 0 < level < 1:
             raise UsageError(f"--level {level} must be between 0 and 1, such as 0.9")
@@ -333,7 +331,6 @@ class StreamModel(TableModel):
             frame = frame_of(rows, self.dates)
             absent = [name for name in self._features if name not in frame]
             frame = frame.assign(**dict.fromkeys(absent)) if absent else frame
-            self._check_names(frame)
             examples: list[dict[Any, Any]] = self._plain(frame)[0].to_dict("records")
             if labels is not None:
                 frame = frame.assign(**{self.target: list(labels)})

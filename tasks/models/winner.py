@@ -1,48 +1,15 @@
-"""The winner of a suite on a dataset, or of a race, and the model that it found.
+"""The winner of a suite on a dataset, and the name under which its model is registered."""
 
-Of a job with untrusted code the model is made in a worker of the pool, which leaves it in a folder
-as a file without code, so that this process runs none of it.
-"""
-
-import json
 import math
 import re
-import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.fetch import loading
-from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.environments.kinds import KINDS
-from leaseboard.tasks.jobs.job import Job, Result, plain
-from leaseboard.tasks.jobs.programs import is_untrusted
-from leaseboard.tasks.jobs.run import run_job
-from leaseboard.tasks.models.model import FILE, TableModel, load_file
-from leaseboard.tasks.pool.attempts import run_one
+from leaseboard.tasks.jobs.job import Job, Result
 
-REPEATED = 1e-9
-"""Relative; how far a repeated run's score may be from the recorded one."""
-REFIT = "leaseboard.tasks.models.winner:refit_and_save"
-"""What a worker of the pool does to leave a model in a folder."""
-OUTCOME, RECORDED = "model.outcome.json", "recorded.json"
 REFUSED = "/:.%\"'"
 """The characters that MLflow refuses in the name of a logged model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """TableModel of a winner with the data that it was made from.
-
-    `test` is its score on rows that it has not seen; None without such rows.
-    """
-
-    model: TableModel
-    test: float | None
-    dataset: Dataset
 
 
 def barred(result: Result) -> str:
@@ -129,76 +96,3 @@ def winner_of(
 
     label = min(complete, key=cost)
     return next(job for job in jobs if job.name == label), complete[label]
-
-
-def model_of(
-    job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), learner: Any = None
-) -> Fitted:
-    """Return the model of an ``ok`` result, see `fit`; untrusted code makes it in a worker."""
-    if not is_untrusted(job):
-        return fit(job, result, mirrors=mirrors, learner=learner)
-    with tempfile.TemporaryDirectory(prefix="leaseboard-") as name:
-        folder = Path(name)
-        (folder / RECORDED).write_text(json.dumps(plain(result)), encoding="utf-8")
-        again = run_one(job, folder, key=result.key, mirrors=mirrors, work=REFIT).result
-        if again.status != "ok":
-            raise LeaseboardError(f"the model of {result.name}: {again.status}: {again.reason}")
-        outcome = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
-        if outcome["error"]:
-            raise UsageError(outcome["error"])
-        dataset = loading.load(job.data, mirrors=mirrors)
-        return Fitted(load_file(folder / FILE), outcome["test"], dataset)
-
-
-def refit_and_save(
-    job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()
-) -> tuple[Result, None]:
-    """Save the model of the result that `model_of` put into `folder`, or why there is none."""
-    result = Result(**json.loads((folder / RECORDED).read_text(encoding="utf-8")))
-    outcome: dict[str, Any] = {"error": "", "test": None}
-    try:
-        fitted = fit(job, result, mirrors=mirrors)
-        (folder / FILE).write_bytes(fitted.model.dump())
-        outcome["test"] = fitted.test
-    except LeaseboardError as failure:
-        outcome["error"] = str(failure)
-    (folder / OUTCOME).write_text(json.dumps(outcome), encoding="utf-8")
-    return result, None
-
-
-def fit(
-    job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), learner: Any = None
-) -> Fitted:
-    """Return the model of an ``ok`` result.
-
-    - `result`: what `job` came to.
-    - `learner`: what the run on a hold-out left; without it the run is repeated, which gives the
-      same.
-
-    Raises
-    ------
-    UsageError
-        If the data are others now, or the run leaves no model.
-    LeaseboardError
-        If the repeated run does not come to the recorded score.
-    """
-    require_model(result.name, result.environment)
-    dataset = loading.load(job.data, mirrors=mirrors)
-    if dataset.digest != result.digest:
-        raise UsageError(
-            f"{job.data} has changed since {result.name} ran on it: run it again, then register"
-        )
-    from leaseboard.tasks.models import apple_model, chosen
-
-    if result.environment != HoldoutEnvironment.kind:
-        return Fitted(*chosen.fitted(dataset, job, result), dataset=dataset)
-    if learner is None:
-        with tempfile.TemporaryDirectory() as scratch:
-            again, learner = run_job(job, Path(scratch), mirrors=mirrors)
-        now, then = again.score, result.score
-        if now is None or then is None or not math.isclose(now, then, rel_tol=REPEATED):
-            raise LeaseboardError(
-                f"{result.name} on {result.data} came to {now} now and to {then} when it was"
-                " recorded: code or libraries have changed, run the suite again"
-            )
-    return Fitted(*apple_model.fitted(dataset, job, result, learner), dataset=dataset)

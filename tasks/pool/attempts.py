@@ -16,7 +16,7 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
-from leaseboard.tasks.jobs.run import RUN_JOB, Sink, failed, run_job, verdict
+from leaseboard.tasks.jobs.run import Sink, failed, run_job, verdict
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.environment import prepare_workers
 from leaseboard.tasks.pool.workers import WorkerPool
@@ -53,7 +53,6 @@ def run_one(
     *,
     key: str = "",
     mirrors: tuple[Path, ...] = (),
-    work: str = RUN_JOB,
     here: bool = False,
     sinks: tuple[Sink, ...] = (),
 ) -> Attempt:
@@ -61,12 +60,11 @@ def run_one(
 
     - `folder`: gets the job's files.
     - `key`: of a job that was planned.
-    - `work`: the function that runs a job with untrusted code, see `WorkerPool`.
     - `here`: run such a job in this process, too, not in a worker.
     - `sinks`: see each event of a job in this process.
     """
     if not here and is_untrusted(job):
-        with WorkerPool(1, Limits(), mirrors=mirrors, work=work) as pool:
+        with WorkerPool(1, Limits(), mirrors=mirrors) as pool:
             return Attempt(pool.run(job, key, folder), folder)
     try:
         result, model = run_job(job, folder, mirrors=mirrors, sinks=sinks)

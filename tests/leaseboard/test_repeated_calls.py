@@ -31,10 +31,6 @@ def select_on_folds(folder, number):
     select(folder, number)
 
 
-def select_in_workers(folder, number):
-    select(folder, number, probe_seconds=60.0)
-
-
 def choose_and_tune(folder, number):
     leaseboard.AutoMLClassifier(**ARMS).fit(X, Y)
 
@@ -81,7 +77,7 @@ def run_a_job(folder, number):
         # These start a process for each fit.
         *(
             pytest.param(call, marks=pytest.mark.slow)
-            for call in (select_on_folds, select_in_workers, choose_and_tune, race_on_a_store)
+            for call in (select_on_folds, choose_and_tune, race_on_a_store)
         ),
         choose_and_tune_in_this_process,
         learn_by_apple,

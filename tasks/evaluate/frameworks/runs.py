@@ -12,7 +12,7 @@ from leaseboard.algorithms.base import Cost
 from leaseboard.algorithms.environments.systems import SystemFit
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks import inside, table_program, venv
-from leaseboard.tasks.evaluate.frameworks.process import FrameworkProcess
+from leaseboard.tasks.evaluate.frameworks.sessions import FrameworkProcess
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset

@@ -33,8 +33,7 @@ from pydantic import Field, model_validator
 
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.probes.recorded import Choices, Classifier
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
+from leaseboard.tasks.evaluate.probes import Choices, Classifier, Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.splits import SplitOptions
 

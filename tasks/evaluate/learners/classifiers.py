@@ -8,7 +8,7 @@ ones costs samples and gains nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from leaseboard.algorithms.errors import UsageError, short, unknown
+from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import Parameters
 
 _BATCHES_A_CALL = 100
@@ -54,46 +54,17 @@ def build(parameters: Parameters, seed: int) -> Any:
     - `seed`: for the learner's own randomness.
     """
     hyperparameters = {name: value for name, value in parameters.items() if name != "learner"}
-    learner = str(parameters["learner"])
+    learner = str(parameters.get("learner", ""))
     if learner not in _LEARNERS:
         raise unknown("learner", learner, _LEARNERS)
-    model = _LEARNERS[learner](**hyperparameters)
+    try:
+        model = _LEARNERS[learner](**hyperparameters)
+    except TypeError as error:  # a parameter that it does not have
+        raise UsageError(f"learner {learner}: {error}") from error
     for name in model.get_params():  # of a pipeline, those of its steps
         if name.rpartition("__")[2] == "random_state":
             model.set_params(**{name: seed})
     return model
-
-
-def classifiers(configurations: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
-    """Return an untrained classifier for each configuration, by what it sets.
-
-    Raises
-    ------
-    UsageError
-        If there are fewer than two that differ, or one cannot be built.
-
-    Examples
-    --------
-    >>> list(classifiers(ORDINARY, seed=0))[1]
-    'LogisticRegression C=1.0 max_iter=200'
-    """
-    found: dict[str, Any] = {}
-    for each in configurations:
-        settings = dict(each)
-        try:
-            learner = settings.pop("learner")
-            name = " ".join([str(learner), *(f"{key}={value}" for key, value in settings.items())])
-            found[name] = build(dict(each), seed)
-        except (KeyError, TypeError) as error:  # without a learner, or with what it does not have
-            raise UsageError(
-                f"the configuration {short(str(each), 60)} names its learner and what that takes"
-                f" ({error}): write such as {{learner: LogisticRegression, C: 1.0}}"
-            ) from error
-    if len(found) < 2:
-        raise UsageError(
-            f"{len(found)} configurations are too few to choose from: name two or more"
-        )
-    return found
 
 
 @dataclass(eq=False, repr=False)

@@ -7,7 +7,7 @@ import functools
 import math
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
@@ -92,11 +93,9 @@ class Order:
     seed: int
     fidelity: float = 1.0
     seconds: float = math.inf
-    """After which it is stopped, in `clock`."""
-    clock: Literal["cpu", "wall"] = "cpu"
+    """CPU seconds after which it is stopped."""
     keep: str = ""
-    """File of the fitted folds, see `fitted_in`; those in it are not fitted again. No file if
-    empty."""
+    """File that gets the fitted models, see `fitted_in`; none if empty."""
     refit: bool = False
     """Fit on the rows of `Arrays.refit` instead, and predict its validation rows."""
     codes: bool = False
@@ -107,8 +106,7 @@ class Order:
 class TrialOutcome:
     """Outcome of an `Order`; `reward` is 0 unless `status` is ``ok``.
 
-    The status ``stopped`` says that the order's seconds ended first. Of several folds it then has
-    the score and the predictions of those that were fitted; without any, nothing is known of it.
+    The status ``stopped`` says that the order's seconds ended first: nothing is known of it.
     """
 
     reward: float = 0.0
@@ -121,25 +119,18 @@ class TrialOutcome:
     """Score by the judge."""
     predictions: NDArray[Any] | None = None
     """Predictions for all validation rows; none of a fit on a share of one fold of several."""
-    folds: int = 0
-    """Number of fitted folds, where it was stopped."""
     trees: int = 0
     """Number of boosted trees, where the seconds ended before there were all."""
     measures: Measures = field(default_factory=dict)
     """Measures of the test rows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """Trial that was judged: its predictions, and where its models are."""
-
-    order: Order
-    score: float
-    predictions: NDArray[Any]
-    cpu_seconds: float
-    wall_seconds: float
-    file: Path | None
-    """Its pickled models, fold by fold; None if another process ran it."""
+def carry_out(order: Order, arrays: Arrays, limits: Limits | None) -> TrialOutcome:
+    """Run a trial in a fork, or here without `limits`; SkipError if it cannot be run."""
+    outcome = run(order, arrays) if limits is None else run_apart(order, arrays, limits)
+    if outcome.status == "skipped":  # the machine prevented it
+        raise SkipError(outcome.reason)
+    return outcome
 
 
 def run_apart(order: Order, arrays: Arrays, limits: Limits) -> TrialOutcome:
@@ -151,28 +142,21 @@ def run_apart(order: Order, arrays: Arrays, limits: Limits) -> TrialOutcome:
     warm()
     with contextlib.suppress(Exception):  # the trial meets it again, and says why
         _new(order, arrays)
-    cpu, wall = limits.cpu_seconds, of_one_thread(limits.cpu_seconds).wall_seconds or math.inf
-    if order.clock == "cpu":
-        cpu = min(cpu, order.seconds)
-    else:
-        wall = min(wall, order.seconds)
-    most = Limits(
-        cpu_seconds=max(1e-3, cpu * (WITH_TEST if arrays.judge is None else 1.0)),
-        wall_seconds=max(1e-3, wall),
-        memory_mb=(limits.memory_mb or 0.0) + psutil.Process().memory_info().rss / 1e6,
-    )
+    allowed, longest = limits.cpu_seconds, of_one_thread(limits.cpu_seconds)
+    cpu = min(allowed, order.seconds) * (WITH_TEST if arrays.judge is None else 1.0)
+    memory = (limits.memory_mb or 0.0) + psutil.Process().memory_info().rss / 1e6
+    most = longest.model_copy(update={"cpu_seconds": max(1e-3, cpu), "memory_mb": memory})
     called = call(lambda: run(order, arrays), most)
-    spent = min(called.cpu_seconds, limits.cpu_seconds)
-    late = called.ending.status == "timeout"
-    if late and order.seconds in (cpu, wall):
-        outcome = _stopped(order, arrays)
-    elif late and called.wall_seconds < wall:
-        outcome = _over(limits)
-    elif called.value is None:
-        outcome = TrialOutcome(status=called.ending.status, reason=called.ending.reason)
+    late, found = called.ending.status == "timeout", called.value
+    taken = math.inf if late else 0.0 if found is None else found.cpu_seconds
+    ending = longest.breach(taken, called.wall_seconds, 0.0) or called.ending
+    if late and order.seconds <= allowed:
+        outcome = TrialOutcome(status="stopped")
+    elif ending.status == "ok":
+        return found
     else:
-        outcome = called.value
-        return outcome if outcome.cpu_seconds <= limits.cpu_seconds else _over(limits)
+        outcome = TrialOutcome(status=ending.status, reason=ending.reason)
+    spent = min(called.cpu_seconds, allowed)
     return replace(outcome, cpu_seconds=spent, wall_seconds=called.wall_seconds)
 
 
@@ -184,16 +168,6 @@ def warm() -> None:
 
     rows = np.zeros((2, 1))
     DummyClassifier().fit(rows, [0, 1]).predict(rows)
-
-
-def _over(limits: Limits) -> TrialOutcome:
-    """Return the outcome of a trial that took more CPU time than its limit."""
-    over = limits.breach(math.inf, 0.0, 0.0)
-    assert over is not None
-    seconds = limits.cpu_seconds or 0.0
-    return TrialOutcome(
-        status=over.status, reason=over.reason, cpu_seconds=seconds, wall_seconds=seconds
-    )
 
 
 def run(order: Order, arrays: Arrays) -> TrialOutcome:
@@ -265,73 +239,39 @@ def _tested(order: Order, arrays: Arrays, model: Any) -> dict[str, Any]:
 
 
 def _judged(order: Order, arrays: Arrays, judge: Judge) -> TrialOutcome:
-    """Fit fold after fold while the seconds of the order last, and score what there is."""
-    now = time.process_time if order.clock == "cpu" else time.perf_counter
-    began, folds = now(), arrays.folds if order.fidelity == 1 else arrays.folds[:1]
+    """Fit all folds, of a share of the rows the first, and score their predictions."""
+    began, folds = time.process_time(), arrays.folds if order.fidelity == 1 else arrays.folds[:1]
     if order.refit:
         assert arrays.refit is not None
         folds = (arrays.refit,)
     if arrays.probabilistic and not hasattr(_new(order, arrays), "predict_proba"):
         raise TypeError(f"{order.estimator} gives no probabilities, which the scorer needs")
     n_classes = 0 if judge.classes is None else len(judge.classes)
-    done = fitted_in(order.keep)
-    before, trees = len(done), 0
-    left = None  # seconds in which a single fit may add trees
+    left, trees = None, 0  # seconds in which a single fit may add trees
     if len(arrays.folds) == 1 and not order.refit and recipes.stoppable(order.estimator):
-        left = lambda: order.seconds * BOOSTING - (now() - began)  # noqa: E731
-    for fold in folds[before:]:
-        new = len(done) - before
-        if new and (now() - began) * (new + 1) / new > order.seconds:
-            return _stopped(order, arrays, done)  # the next one would be
-        model = _fit(order, arrays, fold, left)
-        trees = recipes.trees_if_stopped(model) if left else 0
-        part = predict(model, fold.validation_x, n_classes)
-        if not np.isfinite(part).all():
-            raise FloatingPointError("the predictions are not finite")
-        if order.keep:
-            with Path(order.keep).open("ab") as file:
-                pickle.dump((model, part), file, protocol=pickle.HIGHEST_PROTOCOL)
-        done.append((model, part))
-    predictions = np.concatenate([part for _, part in done])
+        left = lambda: order.seconds * BOOSTING - (time.process_time() - began)  # noqa: E731
+    models = [_fit(order, arrays, fold, left) for fold in folds]
+    if left is not None:
+        trees = recipes.trees_if_stopped(models[0])
+    predictions = np.concatenate(
+        [
+            predict(model, fold.validation_x, n_classes)
+            for model, fold in zip(models, folds, strict=True)
+        ]
+    )
+    if not np.isfinite(predictions).all():
+        raise FloatingPointError("the predictions are not finite")
+    if order.keep:
+        Path(order.keep).write_bytes(pickle.dumps(models, protocol=pickle.HIGHEST_PROTOCOL))
     judge = judge.first(len(predictions))
     score = judge.score(predictions)
     kept = predictions if order.refit or len(folds) == len(arrays.folds) else None
     return TrialOutcome(judge.reward(score), score=score, predictions=kept, trees=trees)
 
 
-def _stopped(
-    order: Order, arrays: Arrays, done: Sequence[tuple[Any, NDArray[Any]]] | None = None
-) -> TrialOutcome:
-    """Return what is known of a trial that was stopped, by the folds that it has fitted."""
-    done = fitted_in(order.keep) if done is None else done
-    if arrays.judge is None or not done or order.refit or order.fidelity < 1:
-        return TrialOutcome(status="stopped")
-    predictions = np.concatenate([part for _, part in done])
-    judge = arrays.judge.first(len(predictions))
-    score = judge.score(predictions)
-    return TrialOutcome(
-        # Of fewer rows a score is less certain: its lower bound counts.
-        judge.reward(score - judge.noise(predictions, order.seed)),
-        status="stopped",
-        reason=f"{len(done)} of {len(arrays.folds)} folds",
-        score=score,
-        predictions=predictions,
-        folds=len(done),
-    )
-
-
-def fitted_in(path: Path | str) -> list[tuple[Any, NDArray[Any]]]:
-    """Return model and predictions of each fold in a file; remove a fold that is not whole."""
-    found: list[tuple[Any, NDArray[Any]]] = []
-    if not path or not Path(path).is_file():
-        return found
-    with Path(path).open("rb+") as file:
-        whole = 0
-        with contextlib.suppress(EOFError, pickle.UnpicklingError):
-            while True:
-                found.append(pickle.load(file))  # noqa: S301 - our own process wrote it
-                whole = file.tell()
-        file.truncate(whole)
+def fitted_in(file: Path | str) -> list[Any]:
+    """Return the models that a trial left, of each fold."""
+    found: list[Any] = pickle.loads(Path(file).read_bytes())  # noqa: S301 - our process wrote it
     return found
 
 

@@ -7,8 +7,7 @@ from pydantic import Field
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.learners.candidates import CandidateOptions
-from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds
-from leaseboard.tasks.evaluate.probes.sample_rows import Rows, Samples, split
+from leaseboard.tasks.evaluate.probes import RecordedFolds, Rows, Samples, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.store.recorded import Store

@@ -13,10 +13,9 @@ from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, U
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
 from leaseboard.algorithms.policies.policy import JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.outcomes import TableTrials
 from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.evaluate import TrialData
-from leaseboard.tasks.evaluate.trials.replay import StoredTrials
+from leaseboard.tasks.evaluate.trials.replay import StoredTrials, TableTrials
 from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.encoders import Scale
 from leaseboard.tasks.processes.limits import Limits

@@ -8,9 +8,13 @@ from leaseboard.algorithms.environments.samples import Probes, SamplesEnvironmen
 from leaseboard.tasks.evaluate.frameworks.sessions import SearchSession
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.learners.candidates import CandidateOptions
-from leaseboard.tasks.evaluate.outcomes import RecordedVerdicts
-from leaseboard.tasks.evaluate.probes.recorded import RecordedProbes
-from leaseboard.tasks.evaluate.probes.sample_rows import Rows, Samples, split
+from leaseboard.tasks.evaluate.probes import (
+    RecordedProbes,
+    RecordedVerdicts,
+    Rows,
+    Samples,
+    split,
+)
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.store.recorded import Store

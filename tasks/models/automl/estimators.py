@@ -1,15 +1,349 @@
 """`AutoMLClassifier` and `AutoMLRegressor`: algorithm selection and tuning in one estimator."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+import math
+import time
+from dataclasses import KW_ONLY, dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state, column_or_1d, compute_sample_weight
+from sklearn.utils._param_validation import Interval, Options
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_is_fitted,
+    validate_data,
+)
 
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import Algorithm
+from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsEnvironment, Unit
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
+from leaseboard.algorithms.log_format import from_json, to_json
+from leaseboard.algorithms.policies.policy import RETIRE_AFTER, JointSpace
+from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
+from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task
-from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, documented
+from leaseboard.tasks.evaluate.trials.scoring import FASTEST
+from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, load_space
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.models.automl.policy_search import PolicySearch, able
+from leaseboard.tasks.models.automl.progress import without_autologging
+from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
+from leaseboard.tasks.preprocess.encoders import WIDEST, TableEncoder
+
+TRIALS_AS_SECONDS = 0.5
+"""Seconds that a trial counts as where a budget in trials decides between folds and one fit."""
+SECONDS = 60
+"""Time budget if no budget is given."""
+_SECONDS = Interval(Real, 0, None, closed="neither")
+_COUNT = Interval(Integral, 1, None, closed="left")
+MOST_INDICATORS = 50_000_000
+"""Cells of the 0/1 features that categories become: 400 MB while they are scaled."""
+
+
+NOT_JUDGED = math.nan, 0.0
+"""Score and weight of a trial without a score."""
+
+E = TypeVar("E", bound="AutoMLEstimator")
+
+
+@dataclass(eq=False, repr=False)
+class AutoMLEstimator(BaseEstimator):
+    """Base class of the classifier and the regressor: the search, and the model it finds.
+
+    Parameters
+    ----------
+    time_budget : float, optional
+        In seconds of CPU time; all that `fit` does is within: of this process and, with `n_jobs`,
+        of all its workers together. By default 60, unless `max_trials` is given.
+    max_trials : int, optional
+        The budget in trials, in place of `time_budget`. It gives the same result on every machine,
+        a budget in seconds does not.
+    policy : str
+        A registered policy or joint optimiser, which says which arm is next, such as
+        ``rising-bandits-cost``, ``max-ucb``, ``er-ucb-auto``, ``tpe-joint``.
+    policy_settings : dict, optional
+        None is the policy's defaults, but for ``rising-bandits-cost`` ``{"C": 5, "turns":
+        "seconds", "retire_after": 3}``: arms share seconds and not trials, one may be dismissed
+        after six trials and not after eight, and one that fails three times alike is retired.
+    space : str
+        A space of ``conf/spaces`` or a YAML file. If empty, ``tables-classification`` or
+        ``tables-regression``.
+    arms : list of str, optional
+        Only these arms of the space.
+    optimiser : {"guided", "tpe", "random", "smac"}
+        What tunes an arm. ``guided``: its default, then known good configurations, then TPE;
+        on large tables on few rows first.
+    scoring : str or callable, optional
+        A scorer of scikit-learn; accuracy if None, or R² of a regression.
+    cv : int, float, splitter or iterable, optional
+        Folds; or the share of the rows on which one fit is validated; or a splitter, as for groups
+        or time series. None: 5 folds where the budget has time for them, else 0.2.
+    ensemble : bool
+        Whether the model is a greedy ensemble of the trials, or the single best one.
+    trial_cpu_seconds : float, optional
+        The limit of one trial, which then runs in a process of its own. None runs trials in
+        this process, without any limit, so that the last one may end after the budget.
+    trial_memory_mb : int
+        The memory of that process.
+    n_jobs : int
+        How many arms may be tried at once where the policy is certain to pull them all, as in
+        the rounds of Rising Bandits; -1 for as many as there are processors.
+    random_state : int, RandomState or None
+        Seed of the search.
+
+    Attributes
+    ----------
+    leaderboard_ : DataFrame
+        All trials, the best first: arm, score on rows that it had not seen (NaN of a fit on few
+        rows that only showed whether to go on), weight in the model, costs, what became of it.
+    best_arm_, best_parameters_, best_score_
+        Of the best trial; the best of many scores is optimistic.
+    score_ : float
+        Of the model on the same rows; optimistic too.
+    model_ : EnsembleModel
+        See `leaseboard.tasks.models.automl.ensemble`.
+    encoder_ : TableEncoder
+        What makes features of columns.
+    events_ : tuple of Event
+        The search, as `leaseboard.algorithms.events` describes it.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
+    """
+
+    task: ClassVar[Task]
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "time_budget": [_SECONDS, None],
+        "max_trials": [_COUNT, None],
+        "policy": [str],
+        "policy_settings": [dict, None],
+        "space": [str],
+        "arms": ["array-like", None],
+        "ensemble": ["boolean"],
+        "trial_cpu_seconds": [_SECONDS, None],
+        "trial_memory_mb": [_COUNT],
+        "n_jobs": [_COUNT, Options(Integral, {-1})],
+    }
+
+    time_budget: float | None = None
+    _: KW_ONLY
+    max_trials: int | None = None
+    policy: str = "rising-bandits-cost"
+    policy_settings: dict[str, Any] | None = None
+    space: str = ""
+    arms: list[str] | None = None
+    optimiser: str = "guided"
+    scoring: Any = None
+    cv: Any = None
+    ensemble: bool = True
+    trial_cpu_seconds: float | None = 600.0
+    trial_memory_mb: int = 4000
+    n_jobs: int = 1
+    random_state: Any = None
+
+    @without_autologging()
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: Any = None
+    ) -> Self:
+        """Search until the budget is spent, and make a model of the best trials.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; values may be missing.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            In fits and in scores; arms that take no weights are left out, with a warning.
+        groups : array-like of shape (n_samples,), optional
+            Rows of a group are never on both sides of a split.
+
+        Returns
+        -------
+        estimator
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For a parameter, or data, that cannot be used.
+        """
+        begin = time.process_time()
+        budget, unit = self.check()
+        frame, target = self._checked(X, y)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        algorithm = self._policy()
+        weight = self._weights(sample_weight, target)
+        if weight is not None:
+            self._labels(target[weight > 0])  # which may be of one class
+        labels, targets, classes = self._labels(target)
+        refuse_wide(frame)  # before the encoder, which may take long
+        space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
+        codes = any(arm.codes for arm in space.arms.values())
+        self.encoder_ = TableEncoder("standard", codes).fit(frame)
+        features = self.encoder_.transform(frame)
+        cv = self.cv
+        if cv is None:
+            seconds = budget * (TRIALS_AS_SECONDS if unit == "trials" else 1.0)
+            n_classes = 0 if classes is None else len(classes)
+            cv = default_cv(len(frame), features.shape[1], n_classes, seconds)
+        folds = folds_of(
+            cv, target, codes=None if classes is None else labels, groups=groups, X=features,
+            seed=seed,
+        )  # fmt: skip
+        if groups is None:
+            warn_of_dates(frame, folds, "sort them and pass cv=TimeSeriesSplit(5)")
+        search = PolicySearch(
+            estimator=self,
+            features=features,
+            kinds=self.encoder_.kinds_,
+            codes=labels,
+            target=targets,
+            classes=classes,
+            weight=weight,
+            folds=folds,
+            space=space,
+            policy=algorithm,
+            budget=budget,
+            unit=unit,
+            begin=begin,
+            seed=seed,
+        )
+        search.run()
+        self.log_ = [to_json(event) for event in search.events]
+        self.trials_ = trials_of(search)
+        self.model_, self.score_ = search.model, search.score
+        best = self.trials_[0]
+        self.best_score_, self.best_arm_ = best["score"], best["arm"]
+        self.best_parameters_ = best["parameters"]
+        return self
+
+    @property
+    def scorer(self) -> Any:
+        """The scorer of scikit-learn, or its name."""
+        return FASTEST[self.task] if self.scoring is None else self.scoring
+
+    def check(self) -> tuple[float, Unit]:
+        """Return the budget and its unit; raise UsageError for a parameter that cannot be used."""
+        try:
+            self._validate_params()
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        if self.max_trials is not None and self.time_budget is not None:
+            raise UsageError(
+                f"time_budget={self.time_budget!r} and max_trials={self.max_trials!r} are two"
+                " budgets: give one of them"
+            )
+        optimisers.check(self.optimiser)
+        self._policy()
+        if self.max_trials is not None:
+            return self.max_trials, "trials"
+        return SECONDS if self.time_budget is None else self.time_budget, "cpu_seconds"
+
+    @property
+    def leaderboard_(self) -> pd.DataFrame:
+        """All trials, the best first."""
+        check_is_fitted(self)
+        return pd.DataFrame(self.trials_)
+
+    @property
+    def events_(self) -> tuple[Event, ...]:
+        """The search, as `leaseboard.algorithms.events` describes it."""
+        return tuple(map(from_json, self.log_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _weights(self, sample_weight: Any, target: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the weights of the rows, None if all are alike."""
+        class_weight = getattr(self, "class_weight", None)
+        if sample_weight is None and class_weight is None:
+            return None
+        weight: NDArray[np.float64]
+        weight = _check_sample_weight(sample_weight, target, dtype=np.float64, copy=True)
+        if class_weight is not None:
+            weight *= compute_sample_weight(class_weight, target)
+        if (weight < 0).any():
+            raise ValueError("a row has a negative weight: give weights from 0 upwards")
+        return weight
+
+    def _policy(self) -> Algorithm:
+        settings = self.policy_settings
+        if settings is None and self.policy == "rising-bandits-cost":
+            settings = {"C": 5, "turns": "seconds", "retire_after": RETIRE_AFTER}
+        try:
+            algorithm = registry.build(self.policy, settings)
+        except UsageError as error:
+            raise UsageError(f"policy={self.policy!r}: {error}") from error
+        if algorithm.environment != PullsEnvironment.kind:
+            raise UsageError(
+                f"policy={self.policy!r} chooses no arms: name one that does, such as"
+                " 'rising-bandits-cost'"
+            )
+        return algorithm
+
+    def _space(self, *, weighted: bool, n_rows: int, algorithm: Algorithm) -> Space:
+        name = self.space or SUITED[self.task]
+        space = load_space(name)
+        if space.task != self.task:
+            raise ValueError(f"space {name!r} is for {space.task}, not for {self.task}")
+        if self.arms is not None:
+            space = space.restricted(list(self.arms))
+        space = able(space, n_rows=n_rows, weighted=weighted)
+        arms, trials = len(space.arms), self.max_trials
+        if trials is not None and trials < arms and not isinstance(algorithm, JointSpace):
+            raise UsageError(
+                f"max_trials={trials} is smaller than the {arms} arms, and policies pull each once"
+                f" at first: give at least {arms}, or fewer arms"
+            )
+        return space
+
+    def _predict(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.model_.predict(self.encoder_.transform(self._frame(X, reset=False)))
+
+    def _checked(self, X: Any, y: ArrayLike) -> tuple[pd.DataFrame, NDArray[Any]]:
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        frame = self._frame(X, reset=True)
+        target = column_or_1d(complete_labels(y), warn=True)
+        assert_all_finite(target, input_name="y")
+        if len(target) != len(frame):
+            raise ValueError(f"X has {len(frame)} samples and y has {len(target)}")
+        return frame, target
+
+    def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
+        if not isinstance(X, pd.DataFrame):
+            array = validate_data(
+                self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+            )  # fmt: skip
+            return standard_types(pd.DataFrame(array).infer_objects())
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if X.shape[0] < 1 or X.shape[1] < 1:
+            raise ValueError(f"0 sample(s) or feature(s): X has the shape {X.shape}")
+        return standard_types(X.reset_index(drop=True))
+
+
+def documented(cls: type[E]) -> type[E]:
+    """Give a class the documentation of its base class."""
+    _, _, shared = (AutoMLEstimator.__doc__ or "").partition("    Parameters\n")
+    parameters, _, attributes = shared.partition("\n\n    Attributes\n    ----------\n")
+    filled = (cls.__doc__ or "").replace("[parameters]", f"Parameters\n{parameters}")
+    cls.__doc__ = filled.replace("[attributes]", attributes.strip())
+    return cls
 
 
 @documented
@@ -57,8 +391,6 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     task: ClassVar[Task] = "classification"
 
     class_weight: Any = None
-
-    score = AutoMLEstimator.score  # in the place of the mixin's
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of each row.
@@ -130,8 +462,6 @@ class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
 
     task: ClassVar[Task] = "regression"
 
-    score = AutoMLEstimator.score  # in the place of the mixin's
-
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the mean of the members' predictions.
 
@@ -152,3 +482,49 @@ class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
             raise ValueError(f"n_samples={len(target)}: at least two are needed")
         values = target.astype(np.float64)
         return values, values, None
+
+
+def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
+    """Raise ValueError for too many categories, as of names and texts, with `widest` features."""
+    every = [columns.dated(column) for _, column in frame.items()]
+    counts = [column.nunique() if columns.is_named(column) else 0 for column in every]
+    if len(frame) * sum(min(count, widest) for count in counts) > MOST_INDICATORS:
+        widest = int(np.argmax(counts))
+        raise ValueError(
+            f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"
+            " rows, too many to be features: drop it, encode it, or merge rare ones"
+        )
+
+
+def trials_of(search: PolicySearch) -> list[dict[str, Any]]:
+    """Return all trials of a search, the best first."""
+    admitted = of(search.events, ConfigurationAdmitted)
+    parameters = {each.configuration: dict(each.parameters) for each in admitted}
+    arms = {number: own.pop("arm") for number, own in parameters.items()}
+    finished = of(search.events, TrialFinished)
+    # Of a trial that went on, the last part has the score of all.
+    last = {each.seed: each.configuration for each in finished if each.status == "ok"}
+    judged = {
+        last[seed]: (score, search.weights.get(seed, 0.0)) for seed, score in search.scores.items()
+    }
+    rows = [
+        {
+            "arm": arms[event.configuration],
+            "score": judged.get(event.configuration, NOT_JUDGED)[0],
+            "weight": judged.get(event.configuration, NOT_JUDGED)[1],
+            "reward": event.reward,
+            "cpu_seconds": event.cpu_seconds,
+            "wall_seconds": event.wall_seconds,
+            "status": event.status,
+            "reason": event.reason,
+            "parameters": parameters[event.configuration],
+            "trial": event.configuration,
+        }
+        for event in finished
+        if event.reason != UNAFFORDABLE  # it was not begun
+    ]
+    return sorted(
+        rows,
+        key=lambda row: (np.nan_to_num(row["score"], nan=-np.inf), row["reward"]),
+        reverse=True,
+    )

@@ -5,8 +5,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +20,8 @@ from leaseboard.algorithms.environments.pulls import NoTrialError, PullsEnvironm
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
-from leaseboard.tasks.evaluate.trials.evaluate import (
-    Arrays,
-    Fold,
-    Judged,
-    TrialData,
-    fitted_in,
-)
-from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
+from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials, Tried
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.models.automl.ensemble import (
@@ -40,9 +33,7 @@ from leaseboard.tasks.models.automl.ensemble import (
 )
 from leaseboard.tasks.models.automl.progress import audited
 from leaseboard.tasks.models.automl.validation import Validation
-from leaseboard.tasks.preprocess import encoders
 from leaseboard.tasks.processes.limits import Limits
-from leaseboard.tasks.store.recorded import Store
 
 NOISE = 2
 """Standard errors by which a fit on all rows may fall short of its trial."""
@@ -61,12 +52,6 @@ SLACK = 1.1
 """Factor by which the time for such a fit exceeds what its trial lets expect."""
 MEMBERS = 4
 """Arms whose best trial is expected to be in the model."""
-
-
-@dataclass(slots=True)
-class _Candidate:
-    event: TrialFinished
-    judged: Judged
 
 
 @dataclass(kw_only=True)
@@ -90,8 +75,8 @@ class PolicySearch:
     policy: Algorithm
     budget: float
     unit: Unit
-    spent: float
-    """Of the budget, before the search begins."""
+    begin: float
+    """Of the budget, in CPU seconds of this process."""
     seed: int
 
     events: list[Event] = field(default_factory=list)
@@ -99,25 +84,19 @@ class PolicySearch:
     score: float = field(init=False)
     """Of the members together, on the rows that they did not learn from."""
     weights: dict[int, float] = field(default_factory=dict)
-    """Of each trial in the model, by its number among the events."""
+    """Of each trial in the model, by the seed of its learner."""
     scores: dict[int, float] = field(default_factory=dict)
     """Of each trial that was judged."""
 
     def run(self) -> None:
         """Run trials until the budget is spent, and build the model from the best of them."""
-        clock = time.process_time if self.unit == "cpu_seconds" else time.perf_counter
-        begin = clock()
-        with contextlib.ExitStack() as stack:
-            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
+        seconds = self.unit != "trials"
+        with tempfile.TemporaryDirectory(prefix="trials-") as folder:
             self.judge = self._judge()
-            store = Store(str(scratch / "store.sqlite"))
-            stack.callback(store.table.database.close)
-            self.trials = self._trials(scratch, store)
+            self.trials = self._trials(Path(folder))
             self.trials.warm()
-            seconds = self.unit != "trials"
-            budget, overhead = self.budget, 0.0
+            budget, overhead = self.budget, time.process_time() - self.begin
             if seconds:
-                overhead = self.spent + (clock() - begin)
                 budget = max(0.0, self.budget * (1 - RESERVED) - overhead)
             env = PullsEnvironment(
                 self.trials, budget, self.unit, self.seed, "reward",
@@ -125,25 +104,26 @@ class PolicySearch:
             )  # fmt: skip
             with contextlib.suppress(NoTrialError):
                 audited(self.estimator.policy, self.policy, env, self.seed, self.events)
-            if env.best is None:
+            candidates = self._candidates()
+            if not candidates:
                 raise UsageError(
                     f"time_budget={self.budget:g} {self.unit} is too small: the encoding of the"
                     f" table and the import of the learners took {overhead:.3g} of it, and no"
                     f" trial ended in the {budget:.3g} that were left for trials: give more"
                 )
-            candidates, self.judge = comparable(self._candidates(), self.judge)
             own, refits = self.budget * SELECTING, max(0.0, budget - env.at)
-            began = clock()
+            began = time.process_time()
             share = 1.0 if self.folds.bagged else OF_REFITS
             until = began + own + refits * share if seconds else np.inf
-            members, self.score = [candidates[0]], candidates[0].judged.score
+            members, self.score = [candidates[0]], candidates[0].score
             if self.estimator.ensemble:
-                members, self.score = self._chosen(candidates, lambda: until - clock())
-            self.left = refits - max(0.0, clock() - began - own) if seconds else np.inf
-            shares = Counter(each.event.configuration for each in members)
-            self.weights = {number: n / len(members) for number, n in shares.items()}
-            self.scores = {each.event.configuration: each.judged.score for each in candidates}
-            self.model = self._model(members)
+                members, self.score = self._chosen(candidates, until)
+            spent = time.process_time() - began
+            self.left = refits - max(0.0, spent - own) if seconds else np.inf
+            shares = Counter(each.order.seed for each in members)
+            self.weights = {seed: n / len(members) for seed, n in shares.items()}
+            self.scores = {each.order.seed: each.score for each in candidates}
+            self.model = self._model()
 
     def for_refits(self, budget: float) -> float:
         """Return the seconds that fits of the best trials on all rows will take, as far as known.
@@ -166,8 +146,8 @@ class PolicySearch:
         _ = judge.ends  # a scorer that cannot judge these targets raises an error before any trial
         return judge
 
-    def _trials(self, scratch: Path, store: Store) -> BudgetedTrials:
-        X, y, weight, judge = self.features, self.codes, self.weight, self.judge
+    def _trials(self, folder: Path) -> BudgetedTrials:
+        X, y, weight, scoring = self.features, self.codes, self.weight, self.judge.scoring
         estimator, limits = self.estimator, None
         if estimator.trial_cpu_seconds is not None:
             limits = Limits(
@@ -175,91 +155,77 @@ class PolicySearch:
                 memory_mb=float(estimator.trial_memory_mb),
             )
         # It needs probabilities themselves, and not only their order.
-        scorer = judge.scoring if callable(judge.scoring) else get_scorer(judge.scoring)
+        scorer = scoring if callable(scoring) else get_scorer(scoring)
         probabilistic = getattr(scorer, "_response_method", "") == "predict_proba"
 
         def fold(train: Any, validation: Any) -> Fold:
             weights = None if weight is None else weight[train]
             return Fold(X[train], y[train], X[validation], y[validation], None, None, weights)
 
-        def arrays() -> Arrays:
-            folds = tuple(map(fold, self.folds.train, self.folds.validation))
-            every = np.arange(len(y)), np.concatenate(self.folds.validation)
-            refit = None if self.folds.bagged else fold(*every)
-            return Arrays(estimator.task, folds, refit, judge, probabilistic, self.kinds)
-
+        folds = tuple(map(fold, self.folds.train, self.folds.validation))
+        every = np.arange(len(y)), np.concatenate(self.folds.validation)
+        refit = None if self.folds.bagged else fold(*every)
         return BudgetedTrials(
             self.space,
-            TrialData(identity={}, code=(__name__, encoders.__name__), arrays=arrays),
+            Arrays(estimator.task, folds, refit, self.judge, probabilistic, self.kinds),
             optimiser=estimator.optimiser,
             seed=self.seed,
-            store=store,
             limits=limits,
             n_jobs=effective_n_jobs(estimator.n_jobs),
             n_rows=min(map(len, self.folds.train)),
-            n_folds=len(self.folds.train),
-            clock="wall" if self.unit == "wall_seconds" else "cpu",
-            keep=scratch,
+            folder=folder,
         )
 
-    def _candidates(self) -> list[_Candidate]:
-        """Return the trials that were judged, each once, with its last event."""
-        found = {}
-        for event in of(self.events, TrialFinished):
-            if event.status == "ok" and event.seed is not None:
-                judged = self.trials.judged(event.seed)
-                if judged is not None:
-                    found[event.seed] = _Candidate(event, judged)
-        return list(found.values())
+    def _candidates(self) -> list[Tried]:
+        """Return the trials that were judged, the best first."""
+        seeds = [each.seed for each in of(self.events, TrialFinished) if each.status == "ok"]
+        found = [self.trials.tried[seed] for seed in dict.fromkeys(seeds) if seed is not None]
+        judged = [each for each in found if each.predictions is not None]
+        return sorted(judged, key=lambda each: -each.score)
 
-    def _chosen(
-        self, candidates: list[_Candidate], left: Callable[[], float]
-    ) -> tuple[list[_Candidate], float]:
+    def _chosen(self, candidates: list[Tried], until: float) -> tuple[list[Tried], float]:
         """Return the members, as often as they are chosen, and their score."""
-        some, taken = list[_Candidate](), Counter[int]()
+        some, taken = list[Tried](), Counter[str]()
         for each in candidates:
-            taken[each.event.arm] += 1
-            if taken[each.event.arm] <= CANDIDATES:
+            taken[each.suggestion.arm] += 1
+            if taken[each.suggestion.arm] <= CANDIDATES:
                 some.append(each)
-        members, score = selected(
-            [each.judged.predictions for each in some], self.judge, left=left
-        )
+        predictions = [each.predictions for each in some]
+        left = lambda: until - time.process_time()  # noqa: E731
+        members, score = selected(predictions, self.judge, left=left)
         return [some[member] for member in members], score
 
-    def _model(self, members: list[_Candidate]) -> EnsembleModel:
+    def _model(self) -> EnsembleModel:
         """Return the weighted mean of the members as a model; who weighs most is fitted first."""
-        made, arms = list[EnsembleMember](), list(self.space.arms)
-        parts = {each.event.configuration: each for each in members}
-        for number in sorted(parts, key=self.weights.__getitem__, reverse=True):
-            judged = parts[number].judged
-            models = None if self.folds.bagged else self._refitted(judged)
-            arm, weight = arms[parts[number].event.arm], self.weights[number]
+        made = list[EnsembleMember]()
+        for seed in sorted(self.weights, key=self.weights.__getitem__, reverse=True):
+            tried = self.trials.tried[seed]
+            models = None if self.folds.bagged else self._refitted(tried)
             if models is None:
-                assert judged.file is not None  # this process ran it
-                models = [model for model, _ in fitted_in(judged.file)]
-            made.append(EnsembleMember(arm, weight, models))
+                models = fitted_in(tried.order.keep)
+            made.append(EnsembleMember(tried.suggestion.arm, self.weights[seed], models))
         if self.classes is not None:
             return EnsembleModel(made, len(self.classes))
         return EnsembleModel(made, span=span_of(self.codes))
 
-    def _refitted(self, judged: Judged) -> list[Any] | None:
+    def _refitted(self, tried: Tried) -> list[Any] | None:
         """Return the models of a fit on all rows, None if it is too slow or worse.
 
         It has learned from the rows on which it is judged. So it must come to the score of the
         trial at least, but for that score's noise; else luck made the trial or unmade the fit.
         """
-        by_wall, fidelity = self.unit == "wall_seconds", judged.order.fidelity
-        cost = judged.wall_seconds if by_wall else judged.cpu_seconds
-        if cost / fidelity * _more_rows(self.folds, len(self.codes), fidelity) > self.left:
+        fidelity = tried.suggestion.fidelity
+        more = _more_rows(self.folds, len(self.codes), fidelity)
+        if tried.cpu_seconds / fidelity * more > self.left:
             return None
-        models, outcome = self.trials.fit_again(judged, refit=True, seconds=self.left)
-        self.left -= outcome.wall_seconds if by_wall else outcome.cpu_seconds
-        if models is None or outcome.score >= judged.score:
+        models, outcome = self.trials.refit(tried, self.left)
+        self.left -= outcome.cpu_seconds
+        if models is None or outcome.score >= tried.score:
             return models
-        noise = self.judge.noise(judged.predictions, self.seed)
-        if outcome.score < judged.score - NOISE * noise:
+        noise = self.judge.noise(tried.predictions, self.seed)
+        if outcome.score < tried.score - NOISE * noise:
             warnings.warn(
-                f"{judged.order.estimator} scored {judged.score:.4f} on rows that it had not seen"
+                f"{tried.order.estimator} scored {tried.score:.4f} on rows that it had not seen"
                 f" and {outcome.score:.4f} on the same when it was fitted on all rows: the model"
                 " that was scored is kept",
                 stacklevel=6,
@@ -274,28 +240,6 @@ def _more_rows(folds: Validation, n_rows: int, fidelity: float) -> float:
     A trial on all rows is fitted on all folds, one on a share on the first alone.
     """
     return n_rows / sum(map(len, folds.train if fidelity == 1 else folds.train[:1]))
-
-
-def comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candidate], Judge]:
-    """Return the candidates, scored on the same rows, the best first, and the judge of these rows.
-
-    A trial that was stopped has predictions of the first rows alone. It is left out, unless on its
-    rows it beats all that have more of them by more than the standard error: then its rows judge.
-    """
-    found: list[_Candidate] = []
-    for each in sorted(candidates, key=lambda each: -len(each.judged.predictions)):
-        own = judge.first(len(each.judged.predictions))
-        if found and len(own.targets) < len(found[-1].judged.predictions):
-            best = max(own.score(other.judged.predictions[: len(own.targets)]) for other in found)
-            noise = own.noise(each.judged.predictions, each.judged.order.seed)
-            if each.judged.score <= best + noise:
-                continue
-        found.append(each)
-    judge = judge.first(len(found[-1].judged.predictions))
-    for each in found:
-        rows = each.judged.predictions[: len(judge.targets)]
-        each.judged = replace(each.judged, predictions=rows, score=judge.score(rows))
-    return sorted(found, key=lambda each: -each.judged.score), judge
 
 
 def able(space: Space, *, n_rows: int, weighted: bool) -> Space:

@@ -2,20 +2,19 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import accuracy_score
-from sklearn.model_selection._search import BaseSearchCV, _check_refit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, Environment, setting_names
@@ -25,12 +24,10 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
-from leaseboard.tasks.evaluate.learners.pipelines import Pipelines
-from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds, RecordedProbes
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
+from leaseboard.tasks.evaluate.learners.pipelines import Pipelines, named
+from leaseboard.tasks.evaluate.probes import RecordedFolds, RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.models.automl import findings
-from leaseboard.tasks.models.automl.choices import choices
 from leaseboard.tasks.models.automl.progress import audited, without_autologging
 from leaseboard.tasks.models.automl.validation import Validation, warn_of_dates
 
@@ -39,25 +36,19 @@ SMALL = 10_000
 disagree in a tenth of the rows with a standard error of 0.007; of fewer rows it is soon more than
 the default epsilon, and the guarantee of ``abc-tight`` is of those test rows."""
 
-A_DAY = 86_400.0
-"""CPU seconds of a fit that has no limit of its own, but runs in a process."""
 
+def _can(name: str) -> Any:
+    """Return a check that the choice, before a fit every classifier, has the method `name`."""
 
-def _delegated(name: str) -> Any:
-    """Return the method of the choice; before a fit, it is there if every classifier has it."""
-
-    def has(search: "SelectionSearch") -> bool:
-        _check_refit(search, name)
+    def check(search: "SelectionSearch") -> bool:
         fitted = getattr(search, "best_estimator_", None)
-        for each in search._given() if fitted is None else [fitted]:  # noqa: SLF001
-            getattr(each, name)  # an AttributeError names who does not have it
-        return True
+        return all(hasattr(each, name) for each in ([fitted] if fitted else search.classifiers))
 
-    return available_if(has)(vars(BaseSearchCV)[name].fn)
+    return available_if(check)
 
 
 @dataclass(eq=False, repr=False)
-class SelectionSearch(BaseSearchCV):
+class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A search over classifiers that drops what cannot be the best, with a stated guarantee.
 
     Parameters
@@ -65,7 +56,7 @@ class SelectionSearch(BaseSearchCV):
     estimator : classifier, or a list or dict of them
         Pipelines of your own; or one, whose parameters `param_grid` names.
     param_grid : dict or list of dict, optional
-        As in scikit-learn's searches: lists of values, or distributions with an ``rvs``.
+        Lists of values, as in scikit-learn's ``GridSearchCV``.
     epsilon : float
         Accuracy that may be lost.
     delta : float
@@ -73,8 +64,6 @@ class SelectionSearch(BaseSearchCV):
     algorithm : str or Algorithm
         ``auto`` for ``early-stopped-cv`` below `SMALL` rows and ``abc-tight`` from there on; or
         any registered one that selects configurations, on samples or on folds.
-    n_iter : int, optional
-        How many points of the grid are drawn; all if None, 20 where there is a distribution.
     test_fraction, initial_rows
         Of algorithms on samples: the share of the rows to test on, the rows of a first probe, at
         least twice as many as there are classes. Every probe has a row of each class.
@@ -83,16 +72,8 @@ class SelectionSearch(BaseSearchCV):
     refit : bool
         Whether the choice is fitted on all rows; without that the search predicts nothing. The
         fit on the training rows, which `abc-tight` checks the choice by, is made in any case.
-    scoring : {"accuracy"}, optional
-        The guarantees count rows that are right or wrong, so other scores are refused.
-    probe_seconds : float, optional
-        CPU seconds after which a fit is given up, in a process of its own. None fits in this
-        process, without a limit.
-    n_jobs : int
-        How many fits of a fold run at once, each in a process of its own; the choice does not
-        depend on it. Algorithms on samples fit one after the other.
     random_state : int, RandomState or None
-        Of the order of the rows and of the draw.
+        Of the order of the rows.
 
     Attributes
     ----------
@@ -108,7 +89,7 @@ class SelectionSearch(BaseSearchCV):
         All configurations by number, the best first: outcome and reason, rows, accuracies,
         bounds and CPU seconds.
     guarantee_ : str
-        What is guaranteed of the choice, under which assumption, what was checked and seen broken.
+        What is guaranteed of the choice, under which assumption, and what was seen to break it.
     events_ : tuple of Event
         The search, as `leaseboard.algorithms.events` describes it.
     classes_, n_features_in_, feature_names_in_
@@ -117,8 +98,9 @@ class SelectionSearch(BaseSearchCV):
     Notes
     -----
     `X` is passed on unchanged: rows of a DataFrame, of a sparse matrix, or of an array. `y` may
-    hold labels of any kind. Weights and groups are refused: the guarantees are of single rows.
-    The scheduler of ABC follows the seconds that its probes happen to take.
+    hold labels of any kind. The guarantees are of single rows, each right or wrong, so there are
+    no weights, groups or other scores. The scheduler of ABC follows the seconds that its probes
+    happen to take.
 
     Examples
     --------
@@ -137,26 +119,14 @@ class SelectionSearch(BaseSearchCV):
     epsilon: float = 0.01
     delta: float = 0.1
     algorithm: str | Algorithm = "auto"
-    n_iter: int | None = None
     test_fraction: float = 0.2
     initial_rows: int = 1000
     folds: int = 5
     refit: bool = True
-    scoring: str | None = None
-    probe_seconds: float | None = None
-    n_jobs: int = 1
     random_state: Any = None
 
-    predict = _delegated("predict")
-    predict_proba = _delegated("predict_proba")
-    predict_log_proba = _delegated("predict_log_proba")
-    decision_function = _delegated("decision_function")
-    transform = _delegated("transform")
-    # Not the parent's, which passes weights and groups on: `fit` refuses them.
-    get_metadata_routing = BaseEstimator.get_metadata_routing
-
     @without_autologging()
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Choose a configuration, and fit it on all rows.
 
         Parameters
@@ -164,8 +134,6 @@ class SelectionSearch(BaseSearchCV):
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Classes.
-        **params
-            None is supported; a weight or a group is refused by name.
 
         Returns
         -------
@@ -181,43 +149,38 @@ class SelectionSearch(BaseSearchCV):
         DataError
             No rows, or labels that are missing or of one class.
         """
-        self._refuse(params)
-        X, y = checked(self, X, y)
+        X, y = self._checked(X, y)
         if isinstance(X, pd.DataFrame):
             every = (np.arange(len(y)),)
             warn_of_dates(X, Validation(every, every, False), "test the choice on later rows")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        made, params = choices(self.estimator, self.param_grid, self.n_iter, seed)
-        names = list(made.estimators)
+        made, params = self._configurations()
+        self._names = list(made.estimators)
         if len(params) == 1:
-            warnings.warn(f"one configuration, {names[0]!r}: nothing to choose", stacklevel=2)
-        name, algorithm = self._algorithm(len(y))
+            warnings.warn(f"one configuration, {self._names[0]!r}: no choice", stacklevel=2)
         self.check()
-        env = self._environment(algorithm, made, X, y, seed)
+        name, algorithm = self._algorithm(len(y))
         log: list[Event] = []
         try:
+            env = self._environment(algorithm, made, X, y, seed)
             auditor = audited(name, algorithm, env, seed, log)
         except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
-            said = findings.failure(str(error), log, names)
-            kind = TypeError if ": TypeError: " in said else UsageError
-            raise kind(said) from error
+            kind = TypeError if "TypeError: " in str(error) else UsageError
+            raise kind(str(error)) from error
         assert auditor.champion is not None  # else the environment's score raised an error
-        chosen = clone(list(made.estimators.values())[auditor.champion])
-        best = clone(chosen).fit(X, y) if self.refit else None
-        for name in ("best_estimator_", "feature_names_in_"):
-            vars(self).pop(name, None)  # of an earlier fit
-        if best is not None:
-            self.best_estimator_ = best
-            if hasattr(best, "feature_names_in_"):
-                self.feature_names_in_ = best.feature_names_in_
-        self.choice_ = chosen
         self.best_index_ = auditor.champion
-        self.best_name_ = names[auditor.champion]
+        self.best_name_ = self._names[auditor.champion]
         self.best_params_ = params[auditor.champion]
         self.best_score_ = auditor.close().score
-        self.multimetric_ = False
-        self._names = names
         self._log = "\n".join(map(to_json, log))
+        self.choice_ = clone(made.estimators[self.best_name_])
+        for fitted in ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_"):
+            vars(self).pop(fitted, None)  # of an earlier fit
+        if self.refit:
+            self.best_estimator_ = clone(self.choice_).fit(X, y)
+            for fitted in ("classes_", "n_features_in_", "feature_names_in_"):
+                if hasattr(self.best_estimator_, fitted):
+                    setattr(self, fitted, getattr(self.best_estimator_, fitted))
         return self
 
     def check(self) -> None:
@@ -225,10 +188,21 @@ class SelectionSearch(BaseSearchCV):
         self._algorithm(SMALL)
         sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
         check_options(SamplesEnvironment.kind, sampled)
-        limit = {} if self.probe_seconds is None else {"probe_seconds": self.probe_seconds}
-        check_options(FoldsEnvironment.kind, {"folds": self.folds, **limit})
-        if self.n_jobs < 1:
-            raise UsageError(f"n_jobs={self.n_jobs}: give the number of processes, 1 or more")
+        check_options(FoldsEnvironment.kind, {"folds": self.folds})
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the classes that the choice predicts, shape (n_samples,)."""
+        return self._fitted("predict")(X)
+
+    @_can("predict_proba")
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities that the choice predicts, shape (n_samples, n_classes)."""
+        return self._fitted("predict_proba")(X)
+
+    @_can("decision_function")
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the choice's decision function."""
+        return self._fitted("decision_function")(X)
 
     @property
     def events_(self) -> tuple[Event, ...]:
@@ -243,56 +217,47 @@ class SelectionSearch(BaseSearchCV):
 
     @property
     def guarantee_(self) -> str:
-        """The guarantee for the choice, its assumption, and what was checked and seen broken."""
+        """The guarantee for the choice, its assumption, and what was seen to break it."""
         return findings.guarantee(self.events_, self._names)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the accuracy of `best_estimator_`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        # Not those of the parent, which asks one estimator and not several.
-        tags = BaseEstimator.__sklearn_tags__(self)
-        every = [get_tags(each) for each in self._given()]
-        if every:
-            tags.estimator_type = every[0].estimator_type
-            tags.classifier_tags = replace(every[0].classifier_tags, multi_label=False)
-            tags.input_tags.pairwise = all(each.input_tags.pairwise for each in every)
-            # One that takes them is enough: the others fail, and are named.
-            tags.input_tags.sparse = any(each.input_tags.sparse for each in every)
-            tags.input_tags.allow_nan = any(each.input_tags.allow_nan for each in every)
-        return tags
-
-    def _given(self) -> Sequence[Any]:
-        """Return the classifiers, before a grid sets anything of theirs."""
+    @property
+    def classifiers(self) -> list[Any]:
+        """The classifiers, before a grid sets anything of theirs."""
         given = self.estimator.values() if isinstance(self.estimator, Mapping) else self.estimator
         return list(given) if isinstance(self.estimator, (Sequence, Mapping)) else [given]
 
-    def _refuse(self, params: Mapping[str, Any]) -> None:
-        """Raise UsageError for weights, groups and other scores."""
-        for name, value in params.items():
-            if value is not None:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        every = [get_tags(each).input_tags for each in self.classifiers]
+        # One that takes them is enough: the others fail, and are named.
+        tags.input_tags.sparse = any(each.sparse for each in every)
+        tags.input_tags.allow_nan = any(each.allow_nan for each in every)
+        tags.input_tags.pairwise = all(each.pairwise for each in every)
+        return tags
+
+    def _fitted(self, method: str) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return getattr(self.best_estimator_, method)
+
+    def _configurations(self) -> tuple[Pipelines, list[dict[str, Any]]]:
+        """Return one configuration for each estimator, or for each point of the grid.
+
+        With them the parameters that each sets of its estimator.
+        """
+        if isinstance(self.estimator, (Sequence, Mapping)):
+            if self.param_grid:
                 raise UsageError(
-                    f"fit({name}=...): the guarantee is of rows drawn alike, each right or wrong,"
-                    " without weights and groups: leave it out, or weigh classes by the"
-                    " estimator's own class_weight"
+                    f"param_grid is of one estimator and {len(self.estimator)} are given: give"
+                    " one, such as a Pipeline whose step the grid sets, or leave the grid out"
                 )
-        if self.scoring not in (None, "accuracy"):
-            raise UsageError(
-                f"scoring={self.scoring!r}: the guarantee counts rows that are right or wrong: use"
-                " 'accuracy', or scikit-learn's HalvingGridSearchCV for other measures"
-            )
+            return named(self.estimator), [{} for _ in self.estimator]
+        points = list(ParameterGrid(self.param_grid or {}))
+        made = {}
+        for number, point in enumerate(points):
+            settings = ", ".join(f"{key}={value}" for key, value in point.items())
+            one = clone(self.estimator).set_params(**clone(point, safe=False))
+            made[f"{number}: {settings}" if settings else type(one).__name__] = one
+        return named(made), points
 
     def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
         """Return the name of the algorithm, and the algorithm."""
@@ -316,64 +281,44 @@ class SelectionSearch(BaseSearchCV):
     def _environment(
         self, algorithm: Algorithm, made: Pipelines, X: Any, y: NDArray[Any], seed: int
     ) -> Environment:
-        """Return the environment of the algorithm."""
+        """Return the environment of the algorithm, in which fits are made in this process."""
         on_folds = algorithm.environment == FoldsEnvironment.kind
-        split = self._split(X, y, 0.0 if on_folds else self.test_fraction, seed)
-        common: dict[str, Any] = {
-            "split": split,
-            "candidates": made,
-            "store": None,
-            "probe_seconds": self.probe_seconds,
-        }
-        if not on_folds:
-            probes = RecordedProbes(**common)
-            # Half of these are the first sample, to which a row of each class that it does not
-            # have is added.
-            initial = max(self.initial_rows, 2 * len(pd.unique(y)))
-            return SamplesEnvironment(probes, seed, initial_rows=initial)
-        if self.folds > len(y):
-            raise DataError(f"n_samples={len(y)} are too few for {self.folds} folds: give more")
-        if self.n_jobs > 1 and self.probe_seconds is None:
-            common["probe_seconds"] = A_DAY  # what runs at once runs in processes of its own
-        return FoldsEnvironment(
-            RecordedFolds(**common, folds=self.folds, n_jobs=self.n_jobs), seed
-        )
 
-    def _split(self, X: Any, y: NDArray[Any], test_fraction: float, seed: int) -> Shuffled:
         def samples() -> Samples:
             order = np.concatenate(split.rows())
-            return Samples(
-                features=_safe_indexing(X, order), labels=y[order], train_rows=split.train_rows
-            )
+            features = _safe_indexing(X, order)
+            return Samples(features=features, labels=y[order], train_rows=split.train_rows)
 
         split = Shuffled(
             digest="",
             n_rows=len(y),
             seed=seed,
-            test_fraction=test_fraction,
+            test_fraction=0.0 if on_folds else self.test_fraction,
             make=samples,
         )
-        if split.train_rows < 2:
-            raise DataError(f"n_samples={len(y)} are too few to split: give more")
-        return split
+        if split.train_rows < max(2, self.folds if on_folds else 0):
+            raise DataError(f"n_samples={len(y)} are too few to divide: give more")
+        if on_folds:
+            folds = RecordedFolds(split, made, None, folds=self.folds, probe_seconds=None)
+            return FoldsEnvironment(folds, seed)
+        # Half of these are the first sample, to which a row of each class that it does not
+        # have is added.
+        initial = max(self.initial_rows, 2 * len(pd.unique(y)))
+        probes = RecordedProbes(split, made, None, probe_seconds=None)
+        return SamplesEnvironment(probes, seed, initial_rows=initial)
 
-
-def checked(search: BaseEstimator, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """Return rows that can be indexed by number, and their labels."""
-    if y is None:
-        name = type(search).__name__
-        raise DataError(f"{name} requires y to be passed, but the target y is None")
-    if isinstance(X, (list, tuple)):
-        X = np.asarray(X)
-    X, y = indexable(X.tocsr() if sparse.issparse(X) else X, complete_labels(y))
-    labels = column_or_1d(y, warn=True)
-    if not len(labels):
-        raise DataError("X has 0 sample(s), a minimum of 1 is required: give rows")
-    if isinstance(X, np.ndarray):
-        X = np.ascontiguousarray(X)
-    if labels.dtype.kind == "f" and np.isinf(labels).any():
-        raise DataError("y has infinite values (inf): classes are to be learned, give them names")
-    check_classification_targets(labels)
-    if (labels == labels[0]).all():
-        raise DataError(f"y has one class, {labels[0]}: nothing can be learned")
-    return X, labels
+    def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return rows that can be indexed by number, and their labels."""
+        if y is None:
+            name = type(self).__name__
+            raise DataError(f"{name} requires y to be passed, but the target y is None")
+        X = np.asarray(X) if isinstance(X, (list, tuple)) else X
+        X, y = indexable(X.tocsr() if sparse.issparse(X) else X, complete_labels(y))
+        labels = column_or_1d(y, warn=True)
+        if not len(labels):
+            raise DataError("X has 0 sample(s), a minimum of 1 is required: give rows")
+        assert_all_finite(labels, input_name="y")
+        check_classification_targets(labels)
+        if (labels == labels[0]).all():
+            raise DataError(f"y has one class, {labels[0]}: nothing can be learned")
+        return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X, labels

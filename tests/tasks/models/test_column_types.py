@@ -12,8 +12,6 @@ from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.online_automl.scikit import StreamRegressor
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
-from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
-from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.models.automl.estimators import AutoMLRegressor
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -39,7 +37,7 @@ def objects(values):
     return pd.Series(list(values), dtype=object)
 
 
-INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+INTEGERS = ["int8", "int64", "uint8", "uint64"]
 PLAIN = {
     "number": pd.Series(HIDDEN.astype(float)),
     "flag": pd.Series(HIDDEN > 50),
@@ -59,9 +57,7 @@ FORMS = {
         **{name: pd.Series(HIDDEN.astype(name)) for name in ("f2", "f4", "longdouble")},
         "objects of int": objects(HIDDEN.tolist()),
         "objects of float": objects(HIDDEN.astype(float)),
-        "objects of float32": objects(HIDDEN.astype(np.float32)),
         "objects of Decimal": objects(map(decimal.Decimal, HIDDEN.tolist())),
-        "Decimal and float": objects([decimal.Decimal(int(HIDDEN[0])), *map(float, HIDDEN[1:])]),
         **{name: pd.Series(HIDDEN, dtype=name) for name in ("Int8", "Int64", "UInt16", "Float32",
                                                             "Float64", "Sparse[int64]",
                                                             "Sparse[float64]")},
@@ -71,7 +67,6 @@ FORMS = {
     },
     "flag": {
         "objects of bool": objects((HIDDEN > 50).tolist()),
-        "objects of NumPy's": objects(HIDDEN > 50),
         "boolean": pd.Series(HIDDEN > 50, dtype="boolean"),
         "sparse": pd.Series(pd.arrays.SparseArray(HIDDEN > 50)),
         "arrow": arrow((HIDDEN > 50).tolist(), pa.bool_()),
@@ -81,11 +76,9 @@ FORMS = {
            for unit in ("s", "ms", "ns")},
         "zoned": pd.Series(HOURS.tz_localize("America/New_York")),
         "objects of Timestamp": objects(HOURS),
-        "objects of zoned": objects(HOURS.tz_localize("Europe/Berlin")),
         "objects of datetime": objects(NAIVE),
         "objects of datetime64": objects(HOURS.to_numpy().astype("datetime64[h]")),
         "period": pd.Series(HOURS.to_period("h")),
-        "objects of Period": objects(HOURS.to_period("h")),
         **{f"arrow {unit}": arrow(NAIVE, pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")},
         "arrow zoned": pd.Series(HOURS.tz_localize("Asia/Tokyo")).astype(
             pd.ArrowDtype(pa.timestamp("ns", "Asia/Tokyo"))
@@ -95,13 +88,11 @@ FORMS = {
         "objects of date": objects(DAYS.date),
         "period": pd.Series(DAYS.to_period("D")),
         "arrow date32": arrow(DAYS.date, pa.date32()),
-        "arrow date64": arrow(DAYS.date, pa.date64()),
     },
     "duration": {
         **{f"timedelta64[{unit}]": pd.Series(pd.to_timedelta(MILLIS, "ms").astype(f"m8[{unit}]"))
            for unit in ("ms", "us", "ns")},
         "objects of timedelta": objects(dt.timedelta(milliseconds=int(ms)) for ms in MILLIS),
-        "objects of Timedelta": objects(pd.to_timedelta(MILLIS, "ms")),
         "objects of timedelta64": objects(MILLIS.astype("m8[ms]")),
         **{f"arrow {unit}": pd.Series(pd.to_timedelta(MILLIS, "ms")).astype(
             pd.ArrowDtype(pa.duration(unit))) for unit in ("ms", "us", "ns")},
@@ -109,19 +100,15 @@ FORMS = {
     "time": {
         "objects of time": objects(TIMES),
         "arrow time32": arrow(TIMES, pa.time32("ms")),
-        "arrow time64[us]": arrow(TIMES, pa.time64("us")),
         "arrow time64[ns]": arrow(TIMES, pa.time64("ns")),
     },
     "text": {
         "str": pd.Series(WORDS, dtype="str"),
         "string": pd.Series(WORDS, dtype="string"),
-        "objects of str_": objects(WORDS.astype("U")),
         "objects of bytes": objects(word.encode() for word in WORDS),
         "category": pd.Series(WORDS, dtype="category"),
-        "ordered": pd.Series(pd.Categorical(WORDS, ordered=True)),
         "category of bytes": pd.Series(pd.Categorical([word.encode() for word in WORDS])),
         "arrow string": arrow(WORDS, pa.string()),
-        "arrow large_string": arrow(WORDS, pa.large_string()),
         "arrow binary": arrow([word.encode() for word in WORDS], pa.binary()),
         "arrow dictionary": arrow(sorted(WORDS), pa.string()).iloc[:0],
     },
@@ -143,7 +130,6 @@ FORMS["code"] = {
     "category of float": pd.Series(HIDDEN % 4 / 1.0, dtype="category"),
 }
 ALL = [(kind, form) for kind, forms in FORMS.items() for form in forms]
-NUMBERS = [(kind, form) for kind, form in ALL if kind in ("number", "flag", "duration", "time")]
 
 
 def table(column, gaps=False):
@@ -158,41 +144,23 @@ def each_form(which):
 
 
 @each_form(ALL)
-def test_a_column_is_tidied_to_what_numpy_has(kind, form):
-    plain = table(PLAIN[kind])
-    tidy = columns.tidy_frame(table(FORMS[kind][form]))
-
-    pd.testing.assert_frame_equal(tidy, columns.tidy_frame(plain), check_dtype=kind != "number")
-
-
-@each_form(ALL)
-def test_a_gap_is_one_in_every_type(kind, form):
-    column = FORMS[kind][form]
-    if form in (*INTEGERS, "interval", "arrow dictionary") or "parse" in form:
-        column = column.astype(object)
-    plain = PLAIN[kind].astype(object if kind == "flag" else PLAIN[kind].dtype)
-    tidy = columns.tidy_frame(table(column, gaps=True))
-
-    expected = columns.tidy_frame(table(plain, gaps=True))
-    pd.testing.assert_frame_equal(tidy, expected, check_dtype=kind != "number")
-
-
-@each_form(ALL)
-def test_an_example_has_the_same_features(kind, form):
-    frame = table(FORMS[kind][form])
-    expected = [FeatureMap().values(x) for x in table(PLAIN[kind]).to_dict("records")]
-
-    assert [FeatureMap().values(x) for x in examples_of(frame)] == expected
-    if not form.startswith("category of"):
-        assert [FeatureMap().values(x) for x in frame.to_dict("records")] == expected
+def test_a_column_is_tidied_to_what_numpy_has_and_a_gap_is_one_in_every_type(kind, form):
+    column, plain = FORMS[kind][form], PLAIN[kind]
+    for gaps in (False, True):
+        if gaps and form in (*INTEGERS, "interval", "arrow dictionary"):
+            column = column.astype(object)
+        if gaps and kind == "flag":
+            plain = plain.astype(object)
+        tidy = columns.tidy_frame(table(column, gaps))
+        expected = columns.tidy_frame(table(plain, gaps))
+        pd.testing.assert_frame_equal(tidy, expected, check_dtype=kind != "number")
 
 
 SOME = [
-    ("number", "arrow decimal"), ("number", "Int64"), ("flag", "arrow"), ("date", "arrow zoned"),
-    ("day", "period"), ("duration", "timedelta64[ns]"), ("duration", "arrow us"),
-    ("time", "arrow time64[ns]"), ("text", "arrow dictionary"), ("text", "arrow binary"),
+    ("number", "arrow decimal"), ("flag", "arrow"), ("date", "arrow zoned"), ("day", "period"),
+    ("duration", "arrow us"), ("time", "arrow time64[ns]"), ("text", "arrow binary"),
 ]  # fmt: skip
-"""Two of each kind that other libraries have for theirs: where a form takes a second of work."""
+"""One of each kind that other libraries have for theirs: where a form takes a second of work."""
 
 
 def policy():
@@ -203,14 +171,6 @@ def policy():
         cv=0.2,
         random_state=0,
     )
-
-
-@each_form(NUMBERS)
-def test_estimators_of_numbers_take_every_number(kind, form):
-    plain, frame = table(PLAIN[kind]), table(FORMS[kind][form])
-    given, expected = (StreamRegressor("chacha").fit(X, LABELS).predict(X) for X in (frame, plain))
-
-    assert np.array_equal(given, expected)
 
 
 def test_durations_of_an_array_are_seconds():
@@ -224,7 +184,7 @@ def test_durations_of_an_array_are_seconds():
     assert OnlineAutoMLRegressor().predict_then_learn_many(X, LABELS).tolist() == reported.tolist()
 
 
-@each_form([one for one in SOME if "dictionary" not in one[1]])
+@each_form(SOME)
 def test_learn_and_predict_a_file(kind, form, tmp_path):
     reported = []
     for name, column in (("a", PLAIN[kind]), ("b", FORMS[kind][form])):
@@ -239,13 +199,9 @@ def test_learn_and_predict_a_file(kind, form, tmp_path):
 
 REFUSED = {
     "complex": pd.Series([1j, 2j]),
-    "objects of complex": objects([1j, None]),
-    "lists": objects([[1], [2]]),
     "dicts": objects([{"a": 1}, None]),
     "arrow list": arrow([[1], [2]], pa.list_(pa.int64())),
-    "arrow struct": arrow([{"a": 1}, None], pa.struct({"a": pa.int64()})),
     "months": objects([np.timedelta64(3, "M"), None]),
-    "arrow months": arrow([pa.MonthDayNano([1, 2, 3])], pa.month_day_nano_interval()),
     "bytes of another code": objects([b"\xff", b"a"]),
 }
 
@@ -266,9 +222,3 @@ def test_values_of_other_types_are_refused_in_one_line(form):
     if not isinstance(frame.x[0], dict):  # which is a namespace
         with pytest.raises((TypeError, DataError), match=r"^[^\n]*$"):
             OnlineAutoMLRegressor().learn_one({"x": frame.x[0]}, 1.0)
-
-
-def test_an_empty_arrow_column_is_missing():
-    tidy = columns.tidy_frame(pd.DataFrame({"x": arrow([None, None], pa.null()), "z": [1.0, 2.0]}))
-
-    assert tidy.x.isna().all()

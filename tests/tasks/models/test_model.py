@@ -10,7 +10,7 @@ from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks import models
 from leaseboard.tasks.models.model import FILE, KINDS, TableModel, load, load_file
-from leaseboard.tasks.models.naive import NaiveModel
+from leaseboard.tasks.models.recipe import NaiveModel
 from leaseboard.tasks.models.stream_model import StreamModel
 
 ROOM = Path(models.__file__).parent

@@ -11,7 +11,6 @@ from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.measures import OF_TASK
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
 )
 from leaseboard.tasks.fetch.loading import load
@@ -24,7 +23,7 @@ from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows
 from leaseboard.tasks.preprocess.streaming import as_stream
 
-N = 160
+N = 80
 EFFECT = {"amber": 0.0, "blue": 9.0, "coral": -7.0, "dune": 4.0, "ebony": -3.0}
 
 
@@ -70,8 +69,7 @@ def raced(name, table, drop, target):
     return path, environment
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["online-automl", "chacha-literal", "vanilla"])
+@pytest.mark.parametrize("algorithm", ["online-automl", "vanilla"])
 def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(table, algorithm):
     path, environment = raced(algorithm, table, "dear", "sold")
     model, predictions = OnlineAutoMLRegressor(algorithm=algorithm), []
@@ -85,7 +83,7 @@ def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(tabl
     live = Recipe("sold", "regression", algorithm, {}).new(algorithm)
     live.dates = ["when"]
     frame, live_says = read_rows(path), []
-    for i, x in zip(range(60), examples(table), strict=False):
+    for i, x in zip(range(30), examples(table), strict=False):
         row = frame.iloc[[i]].reset_index(drop=True)
         known = {name: x[name] for name in row.columns.drop("sold")}
         live_says.append(live.model.predict_one(known))
@@ -94,26 +92,10 @@ def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(tabl
     said = environment.predictions.tolist()
     assert np.float32(predictions).tolist() == said
     assert np.float32(learned.predictions.prediction).tolist() == said
-    assert np.float32(live_says).tolist() == said[:60]
+    assert np.float32(live_says).tolist() == said[:30]
     assert learned.measures["rmse"] == pytest.approx(environment.score().metrics["rmse"], rel=1e-5)
     assert going_on.model._features.schema() == model._features.schema()
     assert stream_schema(environment.stream) == model._features.schema()
-
-
-@pytest.mark.slow
-def test_classes_are_predicted_alike_by_race_learn_and_estimator(table):
-    path, environment = raced("online-automl", table, "sold", "dear")
-    model, wrong = OnlineAutoMLClassifier(), 0
-    model.declare("no", "yes")
-    for x in examples(table):
-        label = x.pop("dear")
-        del x["sold"]
-        wrong += model.predict_one(x) != label
-        model.learn_one(x, label)
-    learned = StreamModel.for_table(read_rows(path), target="dear").learn_table(read_rows(path))
-
-    assert learned.measures["error"] == wrong / N
-    assert environment.score().metrics["error"] == wrong / N
 
 
 LABELS = {
@@ -128,9 +110,8 @@ LABELS = {
 
 
 @pytest.mark.parametrize("kind", LABELS)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_every_measure_of_learn_is_that_of_race(kind, seed, tmp_path):
-    rng = np.random.default_rng(seed)
+def test_every_measure_of_learn_is_that_of_race(kind, tmp_path):
+    rng = np.random.default_rng(0)
     x = rng.normal(size=(150, 3)).round(4)
     z = x @ [1.0, -1.0, 0.5] + rng.normal(size=150) / 2
     path = tmp_path / "table.csv"

@@ -3,7 +3,6 @@
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn.datasets
 import skops.io
@@ -11,7 +10,6 @@ from sklearn.preprocessing import FunctionTransformer
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.probes.sample_rows import split
 from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.pipeline import PipelineModel
@@ -79,25 +77,3 @@ class Forged:
 
     def __reduce__(self):
         return Forged, (str(self.path), "uint8", "w+", 0, (1,))
-
-
-def test_what_selection_chose_never_saw_its_test_rows(race, tmp_path):
-    """The learner keeps its training rows; every column of the data distinguishes the rows."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.random(300), "y": rng.choice(["no", "yes"], 300)})
-    frame.to_csv(tmp_path / "noise.csv", index=False)
-    pipelines = tmp_path / "nearest.py"
-    pipelines.write_text(
-        "from sklearn.neighbors import KNeighborsClassifier\n"
-        "PIPELINES = {'one': KNeighborsClassifier(1, algorithm='brute')}\n"
-    )
-    environment = {"pipelines": str(pipelines), "initial_rows": 50}
-    result, _, fitted = race(
-        "full-run", f"file:{tmp_path / 'noise.csv'}?target=y", environment=environment
-    )
-    samples = split(fitted.dataset, 0, 0.2).samples
-    known = set(fitted.model.estimator["model"]._fit_X[:, 0].tolist())
-
-    assert known == set(samples.train(240)[0][:, 0].tolist())
-    assert not known & set(samples.test(60)[0][:, 0].tolist())
-    assert fitted.test == result.score < 0.8

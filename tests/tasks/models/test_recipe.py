@@ -10,8 +10,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.rows import values_in
 from leaseboard.tasks.models import stream_model as stream
 from leaseboard.tasks.models.model import load
-from leaseboard.tasks.models.naive import NaiveModel
-from leaseboard.tasks.models.recipe import Recipe
+from leaseboard.tasks.models.recipe import NaiveModel, Recipe
 
 RECIPE = Recipe("y", "regression", "online-automl", {})
 CLASSES = Recipe("y", "classification", "online-automl", {})
@@ -58,24 +57,6 @@ def test_what_waits_is_predicted_alike_and_remembered():
     assert model.predict_rows(X, ids=ids) == seen
     assert model.dump() != before
     assert all(low <= middle <= high for middle, low, high in seen)
-
-
-@pytest.mark.parametrize(("recipe", "most"), [(RECIPE, 520), (CLASSES, 1)])
-def test_rows_that_wait_take_few_bytes_and_can_be_forgotten(recipe, most):
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame({f"column {i}": rng.normal(size=300) for i in range(20)})
-    labels = X["column 0"] if recipe is RECIPE else np.where(X["column 0"] > 0, "up", "down")
-    model, values = recipe.new("online-automl"), values_in(X)
-    model.learn(values, list(labels), [f"known {i}" for i in range(300)])
-    model.predict_rows(values[:1], ids=["known first"])
-    before = model.dump()
-    model.predict_rows(values, ids=[f"row {i}" for i in range(300)])
-    rested = again(model)
-    rested.forget_pending()
-
-    assert (len(model.dump()) - len(before)) / 300 < most
-    assert len(rested.dump()) < len(before) + 1
-    assert again(rested).predict_rows(values) == rested.predict_rows(values)
 
 
 def test_classes_come_with_probabilities():
@@ -139,7 +120,6 @@ def three(n):
     [
         SELECTED,
         Recipe("y", "classification", "early-stopped-cv", {"configurations": TWO, "folds": 2}),
-        Recipe("y", "classification", "apple", {}),
         Recipe("y", "classification", "apple-ssm", {"passes": 1}, seed=3),
     ],
     ids=lambda recipe: recipe.algorithm,
@@ -161,18 +141,12 @@ def test_classes_of_a_window_come_with_their_probabilities_and_from_bytes(recipe
 REFUSED = [
     ("regression", "flaml-default", {}, "'flaml-default' cannot be kept: name a race"),
     ("regression", "chaca", {}, "chaca"),
-    ("regression", "apple-parallel", {}, "cannot be kept"),
     ("regression", "abc", {}, "'y' holds numbers, and abc selects by the accuracy"),
     ("classification", "abc", {"epsilon": 2}, "epsilon"),
     ("classification", "abc", {"epsilo": 0.1}, "did you mean 'epsilon'"),
-    ("classification", "abc", {"folds": 1}, "folds"),
-    ("classification", "abc", {"configurations": TWO[:1]}, "too few to choose from"),
-    ("classification", "abc", {"configurations": TWO[:1] * 2}, "too few to choose from"),
-    ("classification", "abc", {"configurations": "all"}, "is a list of them"),
-    ("classification", "abc", {"configurations": [{"C": 1}]}, "names its learner"),
     ("classification", "abc", {"configurations": [{"learner": "Tree"}]}, "unknown learner"),
     ("classification", "abc",
-     {"configurations": [{"learner": "RandomForest", "C": 1}]}, "RandomForest.* C: 1.0"),
+     {"configurations": [{"learner": "RandomForest", "C": 1}]}, "RandomForest.*'C'"),
     ("classification", "apple", {"alpha": -1}, "alpha"),
     ("classification", "apple", {"clip": 90}, "clip=90"),
     ("regression", "apple", {"class_weight": "balanced"}, "class_weight"),
@@ -197,18 +171,15 @@ def test_a_window_of_one_class_makes_no_table():
     assert CLASSES.suffices(["a"] * 30), "a race goes on to learn the other"
 
 
-@pytest.mark.parametrize("task", ["regression", "classification"])
-def test_rows_are_learned_and_predicted_as_a_table_of_them_is(task, monkeypatch):
+def test_rows_are_learned_and_predicted_as_a_table_of_them_is(monkeypatch):
     rng = np.random.default_rng(3)
     rows = [
         {"a": None if i % 9 == 5 else float(rng.normal()), "flag": float(rng.random() < 0.5),
          "day": f"2026-01-{1 + i // 9:02}T00:00:00", "word": [None, "x", "7", "True"][i % 4]}
-        for i in range(80)
+        for i in range(40)
     ]  # fmt: skip
-    labels = [float(i % 3) if task == "regression" else f"c{i % 3}" for i in range(80)]
-    fast, slow = (
-        Recipe("y", task, "online-automl", {"b": 3}).new("online-automl") for _ in range(2)
-    )
+    labels = [float(i % 3) for i in range(40)]
+    fast, slow = (Recipe("y", "regression", "vanilla", {}).new("vanilla") for _ in range(2))
     fast.dates = slow.dates = ["day"]
     frames = stream.frame_of
     made = []

@@ -2,15 +2,6 @@
 
 import dataclasses
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from pathlib import Path
 
 import mlflow
 import numpy as np
@@ -25,10 +16,7 @@ from leaseboard.tasks.models.winner import REFUSED, check_name, slug
 from leaseboard.tasks.track.store import open_store
 from leaseboard.tasks.track.tracker import log_race
 
-ROOT = Path(__file__).resolve().parents[3]
 FRIED = "synthetic:fried?rows=400&seed=0"
-PATIENCE = 180.0
-"""Seconds until a server must answer, on a machine that is busy with other tests."""
 
 
 @pytest.fixture
@@ -113,22 +101,6 @@ def test_a_version_shows_metrics_parameters_and_dataset(uri, raced):
     assert max(map(len, version.tags.values())) < 200  # no file is a tag, which fills the page
 
 
-def test_registering_again_neither_repeats_nor_loses_what_a_version_shows(uri, raced):
-    (add, _), client = raced, open_store(uri)
-    before = add()
-    shown = len(client.get_logged_model(model_of(before)).metrics)
-    client.delete_run(
-        before.run_id
-    )  # the next race logs it again, and MLflow's metrics go with it
-    for _ in range(2):
-        version = add()
-        assert len(client.get_logged_model(model_of(version)).metrics) == shown
-        run = client.get_run(version.run_id)
-        assert [output.model_id for output in run.outputs.model_outputs] == [model_of(version)]
-        assert len(client.get_metric_history(version.run_id, "score")) == 1
-    assert [each.version for each in client.search_model_versions("name='m'")] == [1]
-
-
 @pytest.mark.parametrize("call", ["log_model_artifacts", "log_batch", "create_model_version"])
 def test_a_kill_while_a_model_is_logged_leaves_one_model(uri, raced, monkeypatch, call):
     def die(*_, **__):
@@ -153,53 +125,6 @@ def test_the_same_work_is_registered_once(uri, add):
     assert live_file(uri, "m") == ""
     with pytest.raises(UsageError, match="did you mean 'm'"):
         live_file(uri, "mm")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["online-automl", "apple"])
-def test_mlflow_serves_it_with_its_own_command(uri, race, tmp_path, algorithm):
-    result, _, fitted = race(algorithm, FRIED)
-    register(uri, "fried", fitted, [result], group="race")
-    open_store(uri).set_registered_model_alias("fried", "champion", "1")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # uvicorn
-    server = subprocess.Popen(
-        [sys.executable, "-m", "mlflow", "models", "serve", "-m", "models:/fried@champion",
-         "--env-manager", "local", "--host", "127.0.0.1", "--port", str(port)],
-        env={**os.environ, "MLFLOW_TRACKING_URI": uri, "PYTHONPATH": str(ROOT), "PATH": path},
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
-    try:
-        address = f"http://127.0.0.1:{port}"
-        wait_for(f"{address}/ping", server)
-        sent = columns.example(fitted.dataset.features)
-        body = json.dumps({"dataframe_split": sent.to_dict(orient="split")}).encode()
-        request = urllib.request.Request(
-            f"{address}/invocations", body, {"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            predictions = json.load(answer)["predictions"]
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGKILL)
-            server.wait()
-
-    assert predictions == fitted.model.predict(sent).tolist()
-
-
-def wait_for(address, server):
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        assert server.poll() is None, "the server ended"
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except (urllib.error.URLError, ConnectionError, TimeoutError):
-            time.sleep(0.2)
-    raise AssertionError(f"no answer from {address}")
 
 
 def test_a_name_is_one_that_mlflow_takes():

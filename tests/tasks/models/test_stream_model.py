@@ -50,19 +50,13 @@ def test_booleans_are_numbers_with_gaps_and_without(tmp_path, parts):
 
 
 NUMBERS = pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": [1.0, 2.5, 2.0]})
-TIMES = {
-    "days": pd.to_datetime(["2024-01-02"] * 3),
-    "zoned": pd.to_datetime(["2024-01-02"] * 3, utc=True),
-    "objects": [dt.datetime(2024, 1, 2)] * 3,
-}
 
 
-@pytest.mark.parametrize("kind", TIMES)
 @pytest.mark.parametrize("column", ["a", "b"])
-def test_times_among_numbers_are_refused_with_their_row(kind, column):
+def test_times_among_numbers_are_refused_with_their_row(column):
     model = StreamModel.for_table(NUMBERS)
     model.learn_table(NUMBERS)
-    times = NUMBERS.assign(**{column: pd.Series(TIMES[kind])})
+    times = NUMBERS.assign(**{column: pd.Series([dt.datetime(2024, 1, 2)] * 3)})
 
     with pytest.raises(
         DataError, match=f"column '{column}' holds numbers, and .* in row 1 does not fit"
@@ -71,12 +65,9 @@ def test_times_among_numbers_are_refused_with_their_row(kind, column):
     assert model.model.examples == 3
 
 
-@pytest.mark.parametrize(
-    "about", [{}, {"source": "shop"}, {"target": "b"}, {"columns": {}, "x": 1}]
-)
-def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_fix(about):
+def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_fix():
     model = OnlineAutoMLRegressor()
-    model.about = about
+    model.about = {"target": "b"}
 
     with pytest.raises(UsageError, match="was not made by `leaseboard learn`: say which column"):
         StreamModel(model)
@@ -91,17 +82,6 @@ def test_numbers_are_not_classes_though_the_first_table_had_one_label():
         model.learn_table(first.assign(b=first["a"]))
     model.learn_table(first.assign(b=[7, 8.5, 9] * 10))
     assert model.model.examples == 60
-
-
-def test_of_a_wrong_row_among_classes_nothing_is_learned():
-    frame = pd.DataFrame({"a": [1.5, 2.5, 3.5, 4.5], "kind": ["x", "y", "x", "y"]})
-    model = StreamModel.for_table(frame)
-    model.learn_table(frame)
-
-    with pytest.raises(DataError, match="numbers that are finite in 32 bits, and inf in row 4"):
-        model.learn_table(frame.assign(a=[1.0, 2.0, 3.0, np.inf], kind=["z", "y", "x", "z"]))
-    assert model.model.examples == 4
-    assert model.model.classes == ["x", "y"]
 
 
 def test_classes_are_learned_and_raced_by_the_same_labels(tmp_path):

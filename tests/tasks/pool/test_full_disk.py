@@ -41,7 +41,7 @@ def of_one_page(*given, made=sa.create_engine, **more):
         (POLICY, "algorithms.log_format.LogWriter.__call__", full),
         (POLICY, "algorithms.log_format.LogWriter.__exit__", full_at_the_end),
         (POLICY, "tasks.evaluate.trials.evaluate._fit", full),
-        (SELECTION, "tasks.evaluate.probes.recorded._tested", full),
+        (SELECTION, "tasks.evaluate.probes._tested", full),
         (POLICY, "tasks.store.database.sa.create_engine", of_one_page),
         (SELECTION, "tasks.store.database.sa.create_engine", of_one_page),
     ],

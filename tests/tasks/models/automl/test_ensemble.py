@@ -2,7 +2,7 @@ from itertools import chain, repeat
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.tasks.evaluate.trials.scoring import Judge
@@ -24,15 +24,15 @@ def test_the_first_member_is_the_best_and_the_others_improve_the_mean():
     assert score == pytest.approx(1.0)
 
 
-@pytest.mark.slow
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from(["accuracy", "f1_macro"]))
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from(["accuracy", "f1_macro"]))
 def test_no_single_candidate_is_better_on_the_rows_that_chose(seed, n_candidates, scoring):
     rng = np.random.default_rng(seed)
     targets = rng.integers(3, size=30)
     judge = Judge(scoring, targets, np.arange(3))
     candidates = [rng.dirichlet([1, 1, 1], 30) for _ in range(n_candidates)]
     candidates.sort(key=judge.score, reverse=True)
-    members, score = selected(candidates, judge)
+    members, score = selected(candidates, judge, rounds=5)
 
     mean = np.mean([candidates[member] for member in members], axis=0)
     assert judge.score(mean) == pytest.approx(score)
@@ -46,14 +46,6 @@ def test_a_prefix_without_time_is_not_the_answer_but_for_the_first():
     for looks, members in ((0, [0]), (1, [1]), (2, [1, 0]), (9, [1, 0, 1, 0, 1])):
         left = chain([1.0] * looks, repeat(0.0)).__next__
         assert selected([high, low], judge, left=left)[0] == members
-
-
-def test_by_the_distance_who_was_not_looked_at_in_time_is_not_chosen():
-    targets = np.array([1.0, 2.0, 3.0, 4.0])
-    candidates = [targets - 0.2, targets + 0.3, targets]
-    for looks, members in ((0, [0]), (1, [0, 1, 0, 1, 0]), (2, [2])):
-        left = chain([1.0] * looks, repeat(0.0)).__next__
-        assert selected(candidates, Judge("r2", targets), rounds=5, left=left)[0] == members
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())

@@ -44,10 +44,6 @@ class Fails(GaussianNB):
         raise ValueError("it cannot learn")
 
 
-def by_abc():
-    SelectionSearch(OWN, algorithm="abc-tight", initial_rows=20).fit(X, Y)
-
-
 def on_folds():
     SelectionSearch(OWN).fit(X, Y)
 
@@ -62,20 +58,13 @@ def no_configuration_can_be_fitted():
         SelectionSearch([Fails(), Fails(var_smoothing=0.1)]).fit(X, Y)
 
 
-def a_row_has_a_negative_weight():
-    with pytest.raises(ValueError, match="negative weight"):
-        AutoMLClassifier(max_trials=1).fit(X, Y, -np.ones(60))
-
-
 @pytest.mark.parametrize(
     "fit",
     [
-        by_abc,
         on_folds,
         choose_and_tune,
-        lambda: race("abc", "sklearn:iris"),
+        lambda: race("abc", "sklearn:iris", budget=200),
         no_configuration_can_be_fitted,
-        a_row_has_a_negative_weight,
     ],
 )
 def test_a_fit_leaves_runs_and_autologging_of_the_caller_unchanged(fit, runs_of_the_caller):
@@ -85,7 +74,3 @@ def test_a_fit_leaves_runs_and_autologging_of_the_caller_unchanged(fit, runs_of_
     (found,) = runs_of_the_caller()
     assert (found.data.params, found.data.metrics) == ({}, {})
     assert not is_off()
-    with autologging_utils.disable_autologging():
-        fit()
-        assert is_off()
-    assert len(runs_of_the_caller()) == 1

@@ -1,28 +1,198 @@
-"""Probes: fits that are run once, each in a process of its own, and then replayed."""
+"""Probes: learners trained on samples, each in a process of its own, run once and then replayed.
 
-import warnings
+`Samples` are of the array whose prefixes are samples: training rows, then test rows.
+"""
+
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from functools import cached_property
 from time import perf_counter, process_time
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-import threadpoolctl
+import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.folds import FoldProbe, Folds
-from leaseboard.algorithms.environments.samples import Probes
+from leaseboard.algorithms.environments.samples import KnownVerdicts, Probes
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.errors import SkipError
+from leaseboard.algorithms.errors import DataError, SkipError
 from leaseboard.algorithms.events import Parameters
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, refuse_text
+from leaseboard.tasks.preprocess.encoding import naming
+from leaseboard.tasks.preprocess.splits import Division, division
 from leaseboard.tasks.processes.child import call, call_here
 from leaseboard.tasks.processes.limits import of_one_thread
 from leaseboard.tasks.store.recorded import Record, Store
+
+Rows = NDArray[np.int32]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Samples:
+    """Training rows, then test rows, in random order: every sample of an array is a view.
+
+    A sample may have no row of a rare class. A model is then fitted on the first training row of
+    that class, too, so that it knows every class from the first sample on. Such a row is not
+    counted: the sample remains a prefix of a random order, as the bounds need it, and samples
+    with these rows are nested as samples are.
+    """
+
+    features: Any
+    """Shape (n_rows, n_features): an array in C order, a sparse matrix, a DataFrame."""
+    labels: NDArray[Any]
+    """Classes, of a dataset their codes, shape (n_rows,)."""
+    train_rows: int
+    division: Division = field(default_factory=Division)
+    """Of these rows, in their order: how they are dealt to folds."""
+
+    def train(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """Return S_tr: the first `rows` training rows, and their labels."""
+        return self.at(slice(rows))
+
+    def test(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """Return S_te: the first `rows` test rows, and their labels."""
+        return self.at(slice(self.train_rows, self.train_rows + rows))
+
+    def fitted_on(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """Return S_tr, and the first row of each class that it does not have."""
+        added = self.firsts[self.firsts >= rows]
+        return (
+            self.at(np.concatenate([np.arange(rows), added])) if len(added) else self.train(rows)
+        )
+
+    def at(self, rows: Any) -> tuple[Any, NDArray[Any]]:
+        """Return some rows, by a slice or their numbers, and their labels."""
+        return getattr(self.features, "iloc", self.features)[rows], self.labels[rows]
+
+    @cached_property
+    def firsts(self) -> NDArray[np.intp]:
+        """Numbers of the first training row of each class, ascending."""
+        return np.flatnonzero(~pd.Series(self.labels[: self.train_rows]).duplicated().to_numpy())
+
+    def fold(self, rows: int, fold: int, folds: int) -> tuple[Any, Any]:
+        """Return the numbers of those of the first `rows` that a fold is trained and tested on.
+
+        Those of each class are dealt out to folds in turn, unless time or groups divide them.
+        """
+        if (rows, folds) not in self._dealt:
+            if self.division.column:
+                dealt = self.division.of(slice(rows)).blocks(folds)
+            else:
+                _, codes = np.unique(self.labels[:rows], return_inverse=True)
+                dealt = np.empty(rows, dtype=np.intp)
+                dealt[np.argsort(codes, kind="stable")] = np.arange(rows) % folds
+            self._dealt[rows, folds] = dealt
+        return self.division.fold(self._dealt[rows, folds], fold)
+
+    @cached_property
+    def _dealt(self) -> dict[tuple[int, int], NDArray[np.intp]]:
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shuffled:
+    """Rows of a dataset in a random order: first those to train on, then those to test on.
+
+    The order and the array are made at their first use: a run whose probes are all stored has
+    none.
+    """
+
+    digest: str
+    n_rows: int
+    seed: int
+    test_fraction: float
+    """Share of the rows to test on; at least one row is, unless it is 0."""
+    make: Callable[[], Samples]
+    """Makes the samples of `rows`."""
+    tested: NDArray[np.bool_] | None = None
+    """Whether a row is to test on, where that is not random."""
+
+    @property
+    def train_rows(self) -> int:
+        """Number of rows to train on."""
+        return self.n_rows - self.test_rows
+
+    @property
+    def test_rows(self) -> int:
+        """Number of rows to test on."""
+        if self.tested is not None:
+            return int(self.tested.sum())
+        return max(1, round(self.n_rows * self.test_fraction)) if self.test_fraction else 0
+
+    @property
+    def identity(self) -> str:
+        """Name of the rows in the keys of probes."""
+        return f"{self.digest}/{self.seed}/{self.test_fraction:g}"
+
+    def rows(self) -> tuple[Rows, Rows]:
+        """Return the numbers of the rows to train on and to test on, each in random order."""
+        order = np.arange(self.n_rows, dtype=np.int32)
+        generator(self.seed, "samples", "order").shuffle(order)
+        if self.tested is not None:
+            order = order[np.argsort(self.tested[order], kind="stable")]
+        return order[: self.train_rows], order[self.train_rows :]
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Rows, made at the first use."""
+        return self.make()
+
+
+def split(
+    dataset: Dataset, seed: int, test_fraction: float, made: Samples | None = None
+) -> Shuffled:
+    """Divide `dataset` into training and test rows, each in random order.
+
+    `made`: the samples of the same dataset, seed and fraction, if they exist already.
+
+    Raises DataError: a regression, a text column, or too few rows; and when the array is made, an
+    infinite value.
+    """
+    if dataset.task != "classification":
+        raise DataError(
+            f"{dataset.reference}: configurations are selected by accuracy, which needs classes:"
+            " binarize the numeric target with ?threshold=10, or make each value a class with"
+            " ?task=classification"
+        )
+    with naming(dataset.reference):
+        refuse_text(dataset)
+    n_rows, rule = len(dataset.target), division(dataset)
+
+    def make() -> Samples:
+        if made is not None:
+            return made
+        train, test = divided.rows()
+        order = np.concatenate([train, test])
+        features = encoder(dataset, train).transform(dataset.features, rows=order)
+        labels, by = labels_of(dataset)[order], rule.of(order)
+        return Samples(features=features, labels=labels, train_rows=len(train), division=by)
+
+    ratios = 1 - test_fraction, test_fraction
+    divided = Shuffled(
+        digest=f"{dataset.digest}/{dataset.split}", n_rows=n_rows, seed=seed, make=make,
+        test_fraction=test_fraction, tested=rule.parts(ratios, seed) == 1 if rule.column else None,
+    )  # fmt: skip
+    if divided.train_rows < 2:
+        raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")
+    return divided
+
+
+def encoder(dataset: Dataset, train: Rows) -> UnitRangeEncoder:
+    """Return the encoder of the features, fitted on the rows `train`."""
+    with naming(dataset.reference):
+        return UnitRangeEncoder().fit(dataset.features, rows=train)
+
+
+def labels_of(dataset: Dataset) -> NDArray[np.int32]:
+    """Return the codes of the classes."""
+    return dataset.target.cat.codes.to_numpy().astype(np.int32)
+
 
 _PREDICT_ROWS = 100_000
 
@@ -147,7 +317,7 @@ class RecordedFits:
     def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
         """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
-            code=(__name__, type(self.candidates).__module__, self.split.make.__module__),
+            code=(__name__, type(self.candidates).__module__),
             libraries=("lightgbm",),
             classes=self.candidates.classes,
             configuration=dict(self.configurations[configuration]),
@@ -209,11 +379,9 @@ class RecordedFolds(RecordedFits, Folds):
     """Probes of learners on all folds but one, see `RecordedFits`.
 
     - `folds`: how many; each has each class in its share, give or take one row.
-    - `n_jobs`: how many may be measured at once, in processes of their own.
     """
 
     folds: int
-    n_jobs: int = 1
 
     def measure(self, configuration: int, fold: int) -> FoldProbe:
         """Return the probe of a fold, recorded."""
@@ -223,25 +391,6 @@ class RecordedFolds(RecordedFits, Folds):
         """Return the probe on all folds; None if the split holds no rows out."""
         asked = OnPrefix(self.train_rows, self.test_rows)
         return self._known(configuration, asked) if self.test_rows else None
-
-    def prefetch(self, wanted: Sequence[tuple[int, int]]) -> None:
-        """Measure those that were not yet, `n_jobs` at once."""
-        missing = [(configuration, self._asked(fold)) for configuration, fold in wanted]
-        missing = [asked for asked in missing if asked not in self._seen]
-        if self.n_jobs < 2 or len(missing) < 2:
-            return
-        missing[0][1].prepare(self.split.samples)
-        # Each fork sets and resets it for the whole process, so it is set here once.
-        with (
-            warnings.catch_warnings(),
-            threadpoolctl.threadpool_limits(1),
-            ThreadPoolExecutor(self.n_jobs) as pool,
-        ):
-            try:
-                list(pool.map(lambda asked: self._known(*asked), missing))
-            except BaseException:  # an interrupt too ends those that have not begun
-                pool.shutdown(cancel_futures=True)
-                raise
 
     def _asked(self, fold: int) -> OnFolds:
         return OnFolds(self.train_rows, self.folds, fold, verdicts=True)
@@ -287,3 +436,33 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
     """Return what `work` returns, and its CPU and wall seconds."""
     cpu, wall = process_time(), perf_counter()
     return work(), process_time() - cpu, perf_counter() - wall
+
+
+SECONDS_PER_ROW = 1e-3
+"""Cost of a recorded verdict: nothing is trained, so it is the same on every machine."""
+
+
+class RecordedVerdicts(KnownVerdicts):
+    """Probes whose data say which classifier is right on which row.
+
+    A classifier that is fixed beforehand learns nothing from any sample, so fitness and
+    exploitiveness hold with equality: bounds have no slack but their own, and their coverage can
+    be counted.
+
+    - `table`, shape (n_rows, n_classifiers): 1 where the classifier is right, else 0.
+    - `seed`: of the rows' order: the first of them are training rows.
+    """
+
+    def __init__(self, table: pd.DataFrame, seed: int, test_fraction: float) -> None:
+        for name in table:
+            if not table[name].isin([0, 1]).all():
+                raise DataError(
+                    f"column {name!r} is not of verdicts: they are 0 or 1 in every row"
+                )
+        self.configurations = [{"learner": "recorded", "column": str(name)} for name in table]
+        train_rows = len(table) - max(1, round(len(table) * test_fraction))
+        if train_rows < 2:
+            raise DataError(f"{len(table)} rows of verdicts are too few to split: add rows")
+        order = generator(seed, "verdicts", "order").permutation(len(table))
+        right = table.to_numpy(dtype="int64")[order].T
+        super().__init__(right, train_rows, [SECONDS_PER_ROW] * len(right))

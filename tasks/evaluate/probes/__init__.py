@@ -1,1 +1,0 @@
-"""Probes: learners trained on samples, each in a process of its own, recorded once."""
