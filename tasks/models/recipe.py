@@ -152,7 +152,8 @@ class Recipe:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        from leaseboard.tasks.models.automl.estimators import AutoMLEstimator, refuse_wide
+        from leaseboard.tasks.models.automl.estimators import AutoMLEstimator
+        from leaseboard.tasks.models.automl.policy_search import refuse_wide
         from leaseboard.tasks.models.automl.search import SelectionSearch
         from leaseboard.tasks.models.pipeline import PipelineModel
         from leaseboard.tasks.preprocess.encoders import TableEncoder

@@ -1,6 +1,5 @@
 """`AutoMLClassifier` and `AutoMLRegressor`: algorithm selection and tuning in one estimator."""
 
-import math
 import time
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
@@ -22,9 +21,9 @@ from sklearn.utils.validation import (
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm
-from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsEnvironment, Unit
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
+from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.policies.policy import RETIRE_AFTER, JointSpace
 from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
@@ -32,11 +31,15 @@ from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task
 from leaseboard.tasks.evaluate.trials.scoring import FASTEST
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, load_space
-from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.models.automl.policy_search import PolicySearch, able
+from leaseboard.tasks.models.automl.policy_search import (
+    PolicySearch,
+    able,
+    refuse_wide,
+    trials_of,
+)
 from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
-from leaseboard.tasks.preprocess.encoders import WIDEST, TableEncoder
+from leaseboard.tasks.preprocess.encoders import TableEncoder
 
 TRIALS_AS_SECONDS = 0.5
 """Seconds that a trial counts as where a budget in trials decides between folds and one fit."""
@@ -44,13 +47,6 @@ SECONDS = 60
 """Time budget if no budget is given."""
 _SECONDS = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
-MOST_INDICATORS = 50_000_000
-"""Cells of the 0/1 features that categories become: 400 MB while they are scaled."""
-
-
-NOT_JUDGED = math.nan, 0.0
-"""Score and weight of a trial without a score."""
-
 E = TypeVar("E", bound="AutoMLEstimator")
 
 
@@ -482,49 +478,3 @@ class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
             raise ValueError(f"n_samples={len(target)}: at least two are needed")
         values = target.astype(np.float64)
         return values, values, None
-
-
-def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
-    """Raise ValueError for too many categories, as of names and texts, with `widest` features."""
-    every = [columns.dated(column) for _, column in frame.items()]
-    counts = [column.nunique() if columns.is_named(column) else 0 for column in every]
-    if len(frame) * sum(min(count, widest) for count in counts) > MOST_INDICATORS:
-        widest = int(np.argmax(counts))
-        raise ValueError(
-            f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"
-            " rows, too many to be features: drop it, encode it, or merge rare ones"
-        )
-
-
-def trials_of(search: PolicySearch) -> list[dict[str, Any]]:
-    """Return all trials of a search, the best first."""
-    admitted = of(search.events, ConfigurationAdmitted)
-    parameters = {each.configuration: dict(each.parameters) for each in admitted}
-    arms = {number: own.pop("arm") for number, own in parameters.items()}
-    finished = of(search.events, TrialFinished)
-    # Of a trial that went on, the last part has the score of all.
-    last = {each.seed: each.configuration for each in finished if each.status == "ok"}
-    judged = {
-        last[seed]: (score, search.weights.get(seed, 0.0)) for seed, score in search.scores.items()
-    }
-    rows = [
-        {
-            "arm": arms[event.configuration],
-            "score": judged.get(event.configuration, NOT_JUDGED)[0],
-            "weight": judged.get(event.configuration, NOT_JUDGED)[1],
-            "reward": event.reward,
-            "cpu_seconds": event.cpu_seconds,
-            "wall_seconds": event.wall_seconds,
-            "status": event.status,
-            "reason": event.reason,
-            "parameters": parameters[event.configuration],
-            "trial": event.configuration,
-        }
-        for event in finished
-        if event.reason != UNAFFORDABLE  # it was not begun
-    ]
-    return sorted(
-        rows,
-        key=lambda row: (np.nan_to_num(row["score"], nan=-np.inf), row["reward"]),
-        reverse=True,
-    )

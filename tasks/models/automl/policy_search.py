@@ -1,6 +1,7 @@
 """The search behind the estimators: trials under a budget, and the model that comes of them."""
 
 import contextlib
+import math
 import tempfile
 import time
 import warnings
@@ -10,20 +11,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
 from leaseboard.algorithms.base import Algorithm
-from leaseboard.algorithms.environments.pulls import NoTrialError, PullsEnvironment, Unit
+from leaseboard.algorithms.environments.pulls import (
+    UNAFFORDABLE,
+    NoTrialError,
+    PullsEnvironment,
+    Unit,
+)
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import Event, TrialFinished, of
+from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials, Tried
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space
+from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.models.automl.ensemble import (
     CANDIDATES,
     EnsembleMember,
@@ -33,6 +41,7 @@ from leaseboard.tasks.models.automl.ensemble import (
 )
 from leaseboard.tasks.models.automl.progress import audited
 from leaseboard.tasks.models.automl.validation import Validation
+from leaseboard.tasks.preprocess.encoders import WIDEST
 from leaseboard.tasks.processes.limits import Limits
 
 NOISE = 2
@@ -52,6 +61,10 @@ SLACK = 1.1
 """Factor by which the time for such a fit exceeds what its trial lets expect."""
 MEMBERS = 4
 """Arms whose best trial is expected to be in the model."""
+MOST_INDICATORS = 50_000_000
+"""Cells of the 0/1 features that categories become: 400 MB while they are scaled."""
+NOT_JUDGED = math.nan, 0.0
+"""Score and weight of a trial without a score."""
 
 
 @dataclass(kw_only=True)
@@ -267,3 +280,49 @@ def _weighs(estimator: str, values: dict[str, Any]) -> bool:
     model = recipes.build(estimator, values, 1, 0)
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     return bool(has_fit_parameter(last, "sample_weight"))
+
+
+def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
+    """Raise ValueError for too many categories, as of names and texts, with `widest` features."""
+    every = [columns.dated(column) for _, column in frame.items()]
+    counts = [column.nunique() if columns.is_named(column) else 0 for column in every]
+    if len(frame) * sum(min(count, widest) for count in counts) > MOST_INDICATORS:
+        widest = int(np.argmax(counts))
+        raise ValueError(
+            f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"
+            " rows, too many to be features: drop it, encode it, or merge rare ones"
+        )
+
+
+def trials_of(search: PolicySearch) -> list[dict[str, Any]]:
+    """Return all trials of a search, the best first."""
+    admitted = of(search.events, ConfigurationAdmitted)
+    parameters = {each.configuration: dict(each.parameters) for each in admitted}
+    arms = {number: own.pop("arm") for number, own in parameters.items()}
+    finished = of(search.events, TrialFinished)
+    # Of a trial that went on, the last part has the score of all.
+    last = {each.seed: each.configuration for each in finished if each.status == "ok"}
+    judged = {
+        last[seed]: (score, search.weights.get(seed, 0.0)) for seed, score in search.scores.items()
+    }
+    rows = [
+        {
+            "arm": arms[event.configuration],
+            "score": judged.get(event.configuration, NOT_JUDGED)[0],
+            "weight": judged.get(event.configuration, NOT_JUDGED)[1],
+            "reward": event.reward,
+            "cpu_seconds": event.cpu_seconds,
+            "wall_seconds": event.wall_seconds,
+            "status": event.status,
+            "reason": event.reason,
+            "parameters": parameters[event.configuration],
+            "trial": event.configuration,
+        }
+        for event in finished
+        if event.reason != UNAFFORDABLE  # it was not begun
+    ]
+    return sorted(
+        rows,
+        key=lambda row: (np.nan_to_num(row["score"], nan=-np.inf), row["reward"]),
+        reverse=True,
+    )

@@ -191,17 +191,44 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_options(FoldsEnvironment.kind, {"folds": self.folds})
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the classes that the choice predicts, shape (n_samples,)."""
+        """Return the classes that the choice predicts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
         return self._fitted("predict")(X)
 
     @_can("predict_proba")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities that the choice predicts, shape (n_samples, n_classes)."""
+        """Return the probabilities that the choice predicts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples, n_classes)
+        """
         return self._fitted("predict_proba")(X)
 
     @_can("decision_function")
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the choice's decision function."""
+        """Return the values of the choice's decision function.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,) or (n_samples, n_classes)
+        """
         return self._fitted("decision_function")(X)
 
     @property
