@@ -37,15 +37,3 @@ def test_any_metric_may_be_claimed_and_a_verdict_needs_a_spread_or_a_tolerance(m
     found = published_against_measured(frame, claims)
     assert found["measured"].tolist() == pytest.approx([3.2, 0.9])
     assert found["agrees"].tolist() == [None, True]
-
-
-def test_what_was_not_measured_has_no_verdict(make_frame):
-    frame = as_frame(make_frame({**SCORES, ("chacha", "x"): ["crash", "skipped"]}))
-    claims = [
-        claim(0.4, 0.1),
-        claim(0.4, 0.1, data="unheard"),
-        claim(0.4, 0.1, algorithm="unknown"),
-    ]
-    found = published_against_measured(frame, claims, SCALE)
-    assert found["n"].tolist() == [0, 0, 0]
-    assert found["agrees"].tolist() == [None] * 3
