@@ -99,16 +99,20 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         "reason": result.reason,
         "champion": result.champion,
     }
-    name = f"{result.name} · {result.data} · {result.repetition}"
-    found = {
-        **_tags("job", result.key, tags),
-        "leaseboard.started": result.started,
-        OWNER: owner(),
-    }
-    metrics, failed = _job_metrics(result, events), result.status != "ok"
-    record = _record(result, result.key, name, failed, params, found, metrics)
+    own = {"leaseboard.started": result.started, OWNER: owner()}
+    start, end = _times(result)
     source = json.dumps({"tags": {"uri": result.data, "sha256": result.digest}})
-    return dataclasses.replace(record, data=DataInput(result.data, result.digest[:36], source))
+    return RunRecord(
+        key=result.key,
+        name=f"{result.name} · {result.data} · {result.repetition}",
+        status="FINISHED" if result.status == "ok" else "FAILED",
+        params=texts(params),
+        tags=_tags("job", result.key, tags) | own,
+        metrics=_job_metrics(result, events),
+        data=DataInput(result.data, result.digest[:36], source),
+        start=start,
+        end=end,
+    )
 
 
 def configuration_record(configuration: Configuration, result: Result) -> RunRecord:
@@ -126,27 +130,25 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
     }
     for made in configuration.decisions:
         tags |= made.notes()
-    name = f"{number} · {result.name} · {result.data} · {result.repetition}"
-    metrics = _configuration_metrics(configuration, result.environment)
-    failed = configuration.outcome == "failed"
-    all_tags = _tags("configuration", key, tags)
-    return _record(result, key, name, failed, configuration.parameters, all_tags, metrics)
+    start, end = _times(result)
+    return RunRecord(
+        key=key,
+        name=f"{number} · {result.name} · {result.data} · {result.repetition}",
+        status="FAILED" if configuration.outcome == "failed" else "FINISHED",
+        params=texts(configuration.parameters),
+        tags=_tags("configuration", key, tags),
+        metrics=_configuration_metrics(configuration, result.environment),
+        start=start,
+        end=end,
+    )
 
 
-def _record(
-    result: Result,
-    key: str,
-    name: str,
-    failed: bool,
-    params: Mapping[str, Any],
-    tags: Mapping[str, str],
-    metrics: Sequence[Metric],
-) -> RunRecord:
+def _times(result: Result) -> tuple[int, int]:
+    """Return start and end of a job, in milliseconds since 1970."""
     start = datetime.fromisoformat(result.started) if result.started else None
     begin = round(start.timestamp() * 1000) if start else 0
-    end = begin + round(1000 * (result.setup_seconds + result.wall_seconds))
-    status = "FAILED" if failed else "FINISHED"
-    return RunRecord(key, name, status, begin, end, texts(params), tags, metrics)
+    seconds = result.setup_seconds + result.wall_seconds
+    return begin, begin + round(1000 * seconds)
 
 
 def select(

@@ -172,14 +172,9 @@ def stays(tags: Mapping[str, str], started: str) -> bool:
     return tags.get("leaseboard.started") == started or tags.get("leaseboard.status") == "ok"
 
 
-def search(
-    client: MlflowClient, experiment: str, condition: str, *, deleted: bool = False
-) -> Iterator[Run]:
+def search(client: MlflowClient, experiment: str, condition: str) -> Iterator[Run]:
     """Return the runs of an experiment that meet a condition."""
-    from mlflow.entities import ViewType
-
-    view = ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY
-    return every(client.search_runs, [experiment], condition, view, max_results=PAGE)
+    return every(client.search_runs, [experiment], condition, max_results=PAGE)
 
 
 def every(find: Callable[..., Any], *what: Any, **how: Any) -> Iterator[Any]:
