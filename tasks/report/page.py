@@ -62,11 +62,6 @@ def number(value: float, digits: int = 4, kind: str = "") -> Cell:
     return Cell(short(value, digits), kind)
 
 
-def count(n: int) -> Cell:
-    """Return a count that has emphasis unless it is 0."""
-    return Cell(f"{n:,}", "bad" if n else "")
-
-
 def data_cell(data: str, names: Names) -> Cell:
     """Return a dataset as a cell: the suite's name for it; its reference is the hint."""
     return Cell(names[data], hint=data) if data in names else Cell(data)
