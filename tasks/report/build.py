@@ -43,7 +43,6 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
 READERS: tuple[Reader, ...] = (
     curves.job_curve,
     papers.selection_log,
-    papers.job_progress,
     signals,
 )
 """All that any section asks of the event logs, each of which is read once."""

@@ -6,25 +6,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.events import Event, TrialFinished, of
+from leaseboard.algorithms.events import Event
 from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Section, Table, data_cell
-from leaseboard.tasks.score.inference import Floats
 from leaseboard.tasks.score.numbers import fixed
 from leaseboard.tasks.score.papers import (
     REFERENCE,
     RULE,
     Truth,
-    Where,
     compare,
     printed_decimals,
     published_against_measured,
-    regrets,
     standings,
     with_metrics,
 )
@@ -34,26 +30,14 @@ PREFIX = "exploitation."
 """Prefix of the metrics with an arm's share of the pulls."""
 
 
-def job_progress(row: Any, events: Sequence[Event]) -> Floats | None:
-    """Return the best reward after each trial of a finished job of trials."""
-    trials = of(events, TrialFinished)
-    if row.status != "ok" or row.unit != "trials" or not trials:
-        return None
-    return np.maximum.accumulate([max(trial.reward, 0.0) for trial in trials])
-
-
 def policies(made: Material) -> Section | None:
-    """Return regret and shares of the arms; None where no arm was pulled."""
-    runs: dict[Where, dict[str, Floats]] = {}
-    for row, progress in made.read[job_progress]:
-        runs.setdefault((row.data, row.repetition), {})[row.name] = progress
-    frames = {"regret-table": regrets(runs), "exploitation-table": shares_of(made.frame)}
-    tables = [
-        Table(name, frame=frame.reset_index(names="Algorithm"), **wording(name))
-        for name, frame in frames.items()
-        if not frame.empty
-    ]
-    return Section("policies", **wording("policies"), tables=tables) if tables else None
+    """Return the shares of the arms; None where no arm was pulled."""
+    shares = shares_of(made.frame)
+    if shares.empty:
+        return None
+    frame, words = shares.reset_index(names="Algorithm"), wording("exploitation-table")
+    table = Table("exploitation-table", frame=frame, **words)
+    return Section("policies", **wording("policies"), tables=[table])
 
 
 def shares_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +56,7 @@ def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
 
 def compared(made: Material) -> pd.DataFrame:
     """Return a row for each selection next to a Full-run, which is left out itself."""
-    real: dict[Where, Truth] = {}
+    real: dict[tuple[str, int], Truth] = {}
     for row, events in made.read[selection_log]:
         if row.algorithm == REFERENCE:
             real.setdefault((row.data, row.repetition), Truth()).add(events)

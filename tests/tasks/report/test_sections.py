@@ -1,6 +1,5 @@
 """Sections of the report, each made of its part of the event logs and results."""
 
-import math
 import re
 from types import SimpleNamespace
 
@@ -9,7 +8,6 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.tasks.report.sections import curves as anytime
 from leaseboard.tasks.report.sections import papers
@@ -53,26 +51,6 @@ def test_shares_of_arms_are_means_over_finished_runs():
         "ucb": pytest.approx([70, 30]), "average": pytest.approx([50, 50])
     }  # fmt: skip
     assert papers.shares_of(frame[frame["environment"] == "stream"]).empty
-
-
-class TwoArms(Trials):
-    arms, tunable = ("good", "bad"), (True, True)
-
-    def trial(self, arm, n, seconds=math.inf):
-        return Trial(arm, {}, 0.9 - 0.5 * arm, 0.5, 0.1, 0.1)
-
-
-def test_the_least_regret_is_first(made_of):
-    def played(name):
-        environment = PullsEnvironment(TwoArms(), 10)
-        return list(play(name, registry.build(name), environment, seed=1))
-
-    logs = [(row(name, "pulls"), played(name)) for name in ("average", "max-ucb")]
-    assert papers.job_progress(row("average", status="crash"), logs[0][1]) is None
-    (table,) = papers.policies(made_of(papers.job_progress, logs)).tables
-    assert {line[0].text for line in table.rows} == {"average", "max-ucb"}
-    assert table.rows[0][3].text == "1"
-    assert papers.policies(made_of(papers.job_progress, [])) is None
 
 
 def selected(*names):
