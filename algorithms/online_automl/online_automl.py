@@ -46,8 +46,9 @@ class OnlineAutoML(Racing):
        (`leaseboard.algorithms.online_automl.safe.mixture`) and the baselines.
        Next to it predict *members* that are not linear
        (`leaseboard.algorithms.online_automl.members`): random trees, random Fourier features under
-       ridge, and nearest neighbours. They are granted leases of examples by what they save for
-       what they cost, and the prediction stays near the best of all that was named.
+       ridge, nearest neighbours, and boosted trees that are fitted again to the last rows. They
+       are granted leases of examples by what they save for what they cost, and the prediction
+       stays near the best of all that was named.
     3. The label arrives; all learn it.
     4. At the end of a round: the challenger that is proved better than C on the examples both have
        seen since it started (`leaseboard.algorithms.online_automl.safe.windows`) becomes C, the
@@ -75,7 +76,7 @@ class OnlineAutoML(Racing):
         The column whose values are entities (shops, products, people of a panel), whatever it
         holds: what is predicted while labels are missing goes by the labels of the same entity.
     budget_us : float, optional
-        Microseconds an example that trees, Fourier features and neighbours may take together
+        Microseconds an example that members may take together
         (`leaseboard.algorithms.online_automl.members.leases`); by default all that save enough.
     levels : tuple of float
         Of the prediction intervals of a regression (`leaseboard.algorithms.online.conformal`);

@@ -3,11 +3,12 @@
 ChaCha gives leases of examples to configurations that all cost the same. Members of a pool do
 not: on a linear stream trees say nothing that the linear models do not, and would take most of the
 time. So a member is granted a lease of examples, at the end of which it shows what it is worth:
-the share of the loss of today's prediction that an average of it and a quarter of the member would
-have saved. It goes on, for a lease that is twice as long, if that is at least
-`PRICE` for each time that today's prediction costs. Otherwise it pauses: it neither predicts nor
-learns, and what it is said to predict is today's prediction. The pause is followed by a new lease,
-and each pause is twice as long as the one before, so that what is useless costs less and less.
+the share of the loss of today's prediction, or of another that it is held against, that an average
+of it and a quarter of the member would have saved. It goes on, for a lease that is twice as long,
+if that is at least `PRICE` for each time that today's prediction costs. Otherwise it pauses: it
+neither predicts nor learns, and what it is said to predict is today's prediction. The pause is
+followed by a new lease, and each pause is twice as long as the one before, so that what is useless
+costs less and less.
 
 Costs are counted in operations, so the same stream gives the same leases on every machine. If
 members take more than they may together, those that save least an operation pause.
@@ -24,7 +25,7 @@ import numpy as np
 from leaseboard.algorithms.plain import Saved
 
 TRIAL, LONGEST = 1024, 8192
-"""Examples of a first lease, and of the longest."""
+"""Examples of a lease after a pause, and of the longest."""
 
 FIRST_PAUSE = 4096
 
@@ -44,13 +45,14 @@ class Leases(Saved):
 
     Parameters
     ----------
-    members : int
+    first : sequence of int
+        Examples of the first lease of each.
 
     Attributes
     ----------
-    table : ndarray of float64, shape (members, 7)
+    table : ndarray of float64, shape (n_members, 7)
         See `AWAKE` and those after it.
-    lost : ndarray of float64, shape (members,)
+    lost : ndarray of float64, shape (n_members,)
         Loss of today's prediction in this lease.
     due : float
         The example after which a lease or a pause ends.
@@ -60,11 +62,12 @@ class Leases(Saved):
 
     kept: ClassVar[tuple[str, ...]] = ("table", "lost")
 
-    def __init__(self, members: int) -> None:
-        self.table = np.zeros((members, 7))
-        self.table[:, [AWAKE, LENGTH, PAUSE, GAIN]] = 1.0, TRIAL, FIRST_PAUSE, math.inf
-        self.lost = np.zeros(members)
-        self.due = float(TRIAL)
+    def __init__(self, first: Sequence[int]) -> None:
+        self.table = np.zeros((len(first), 7))
+        self.table[:, [AWAKE, PAUSE, GAIN]] = 1.0, FIRST_PAUSE, math.inf
+        self.table[:, LENGTH] = first
+        self.lost = np.zeros(len(first))
+        self.due = float(min(first))
         self.most = math.inf
 
     def held(self, member: int, at: int) -> float:

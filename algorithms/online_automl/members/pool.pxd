@@ -5,19 +5,20 @@ from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 from leaseboard.algorithms.online_automl.safe.mixture cimport Mixture
 
 cpdef enum:
-    N_MEMBERS = 3
-    N_STACKED = 4  # today's prediction and the members
-    N_EXPERTS = 5  # and their stack
+    N_MEMBERS = 4
+    N_STACKED = 5  # today's prediction and the members
+    N_EXPERTS = 6  # and their stack
 
 
 cdef class MemberPool:
     cdef readonly Py_ssize_t n_features, n_classes
     cdef public Py_ssize_t at
-    cdef public Member trees, fourier, neighbours
+    cdef public Member trees, fourier, neighbours, boosted
+    cdef public bint boosts
     cdef public object leases
     cdef public double[:, ::1] moments
     cdef public double[::1] seen
-    # The leases' arrays, and after how many examples they or trees are due.
+    # The leases' arrays, and after how many examples they or a member are due.
     cdef double[:, ::1] _leases
     cdef double[::1] _losses
     cdef Py_ssize_t _due

@@ -2,36 +2,36 @@
 
 *Today's prediction* is that of the live models and the naive baselines
 (`leaseboard.algorithms.online_automl.safe.mixture`), of many classes that of all races
-(`leaseboard.algorithms.online_automl.one_vs_rest`). The members are trees, Fourier features and
-neighbours; one without a lease is said to predict today's prediction.
+(`leaseboard.algorithms.online_automl.one_vs_rest`). The members are trees, Fourier features,
+neighbours and boosted trees; one without a lease is said to predict today's prediction. There are
+no boosted trees where LightGBM is not installed when a model begins.
 
 **Numbers.** Members are clipped to the range of labels. A recursive ridge regression that forgets
 *stacks* them: it predicts today's error by how far each member is from it. The prediction is made
-of the five as today's is made of models and baselines: their posterior mean, and an aggregate of
-that and of each of the five.
+of the six as today's is made of models and baselines: their posterior mean, and an aggregate of
+that and of each of the six.
 
 **Theorem.** For every sequence of labels, after each one, the squared loss is at most that of the
-best of today's prediction, the stack, trees, Fourier features and neighbours plus the constant of
-`leaseboard.algorithms.online_automl.safe.aggregate` with six experts, and so at most that of the
+best of today's prediction, the stack and the members plus the constant of
+`leaseboard.algorithms.online_automl.safe.aggregate` with seven experts, and so at most that of the
 best naive baseline plus two such constants.
 
-*Proof.* The theorem of the aggregate, of which each of the five is an expert, and that of today's
+*Proof.* The theorem of the aggregate, of which each of the six is an expert, and that of today's
 prediction. ∎
 
 **Classes.** A logarithmic pool *stacks* today's prediction and the members [1]_: it predicts in
 proportion to Π_m p_m(k)^w_m, with weights w that learn online, by a step of Newton's method on the
 log loss for each label, whose curvature forgets. At first it is today's prediction. The probability
-that is predicted is the average of the five by Bayes' rule
+that is predicted is the average of the six by Bayes' rule
 (`leaseboard.algorithms.online_automl.safe.bayes`).
 
-**Theorem.** For every sequence of examples, after each one, the log loss is at most ln 5 + A,
-3.21 nats, above that of the best of today's prediction, the stack, trees, Fourier features and
-neighbours, and so at most ln 5 + A + c above that of the best expert of today's prediction, where
-its own theorem has the constant c: ln 7 + A for two classes, ln 6 + A for more. None of the five
-gives a class less than `LEAST` over the number of classes. The example with which a class comes is
-left out.
+**Theorem.** For every sequence of examples, after each one, the log loss is at most ln 6 + A,
+3.39 nats, above that of the best of today's prediction, the stack and the members, and so at most
+ln 6 + A + c above that of the best expert of today's prediction, where its own theorem has the
+constant c: ln 7 + A for two classes, ln 6 + A for more. None of the six gives a class less than
+`LEAST` over the number of classes. The example with which a class comes is left out.
 
-*Proof.* Bayes' rule over the five, then over today's experts. ∎
+*Proof.* Bayes' rule over the six, then over today's experts. ∎
 
 References
 ----------
@@ -45,8 +45,10 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms import plain
+from leaseboard.algorithms.online_automl.members import boosting
+from leaseboard.algorithms.online_automl.members.boosted import BoostedTrees
 from leaseboard.algorithms.online_automl.members.fourier import FourierRidge
-from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, Leases
+from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, TRIAL, Leases
 from leaseboard.algorithms.online_automl.members.neighbours import Neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
@@ -60,7 +62,10 @@ from leaseboard.algorithms.online_automl.safe.aggregate cimport FIELDS
 from leaseboard.algorithms.online_automl.safe.mixture cimport LOST, MASS, SHARE_OF_BOUND
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
 
+from leaseboard.algorithms.online_automl.safe.expansion cimport N_SIMPLE, RIDGE
+
 cdef enum:
+    BOOSTED = 3  # the last of the members
     AWAKE = 0  # columns of `Leases.table`
     SAVED = 4
 
@@ -76,11 +81,14 @@ LEAST = _LEAST
 TODAY_OPERATIONS = 8000.0
 """What the prediction without members costs, for numbers and for two classes."""
 
-MEMBERS = {"trees": 1024, "fourier": 64, "neighbours": 64}
-"""The members, and the most columns of each: random columns of more say little, and of more all
-examples are about as far away as the nearest."""
+MEMBERS = {"trees": 1024, "fourier": 64, "neighbours": 64, "boosted": 1024}
+"""The members, and the most columns of each: random columns of more say little, of more all
+examples are about as far away as the nearest, and of more few rows are remembered."""
 
-SHOWN = ("live models", "trees", "Fourier features", "neighbours", "stack")
+FIRST_LEASES = (TRIAL, TRIAL, TRIAL, 4 * TRIAL)
+"""Examples of the first lease of each: boosted trees say little before their fourth fit."""
+
+SHOWN = ("live models", "trees", "Fourier features", "neighbours", "boosted trees", "stack")
 """What users call today's prediction, the members and their stack."""
 
 STANDING = ("member", "weight", "has_lease", "leased", "us")
@@ -88,7 +96,7 @@ STANDING = ("member", "weight", "has_lease", "leased", "us")
 
 
 cdef class MemberPool:
-    """Trees, Fourier features and neighbours, with their leases.
+    """The members, with their leases.
 
     A subclass has the stack, and in its weights those of today's prediction, members and stack.
 
@@ -99,16 +107,23 @@ cdef class MemberPool:
         0 for numbers.
     seed : int
         Of what members draw.
+
+    Attributes
+    ----------
+    boosts : bool
+        Whether there are boosted trees: LightGBM was installed when the model began.
     """
 
-    kept = ("at", *MEMBERS, "leases", "moments", "seen")
+    kept = ("at", "boosts", *MEMBERS, "leases", "moments", "seen")
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         self.n_features, self.n_classes, self.at = n_features, n_classes, 0
+        self.boosts = boosting.library() is not None
         self.trees = RandomTrees(self._columns("trees"), n_classes, seed)
         self.fourier = FourierRidge(self._columns("fourier"), n_classes, seed)
         self.neighbours = Neighbours(self._columns("neighbours"), n_classes, seed)
-        self.leases = Leases(len(MEMBERS))
+        self.boosted = BoostedTrees(self._columns("boosted"), n_classes)
+        self.leases = Leases(FIRST_LEASES)
         self._leases, self._losses = self.leases.table, self.leases.lost
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
         self._allocate()
@@ -128,7 +143,8 @@ cdef class MemberPool:
         self.leases.fit(self.at, self.operations)
 
     def _columns(self, name):
-        return self.n_features if self.n_features <= MEMBERS[name] else 0
+        there = self.n_features <= MEMBERS[name] and (name != "boosted" or self.boosts)
+        return self.n_features if there else 0
 
     def _leave_out(self) -> None:
         """End the leases of members that have no columns, for good."""
@@ -151,9 +167,9 @@ cdef class MemberPool:
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and more classes."""
         self.n_features, self.n_classes = n_features, n_classes
-        for name, most in MEMBERS.items():
+        for name in MEMBERS:
             member = getattr(self, name)
-            if n_features <= most:
+            if self._columns(name):
                 member.grow(n_features, n_classes)
             else:
                 setattr(self, name, type(member)(0, n_classes))  # too wide from now on
@@ -197,22 +213,30 @@ cdef class MemberPool:
         return self.count() if row.learns else 0
 
     cdef int count(self) except -1:
-        """Count an example; draw trees and review the leases when it is time."""
+        """Count an example; draw what members draw and review the leases when it is time."""
         self.at += 1
         if self.at >= self._due:
             self._advance()
         return 0
 
     def _advance(self) -> None:
-        if self.trees.draw():
+        if any([member.draw() for member in self._awake()]):
             self._looked = False
             self.leases.fit(self.at, self.operations)
         if self.at >= self.leases.due:
             self.leases.review(self.at, self.operations, self.today_operations)
-        self._due = int(min(self.leases.due, self.at + self.trees.left))
+        left = min([member.left for member in self._awake()], default=2**62)
+        self._due = int(min(self.leases.due, self.at + left))
+
+    def _awake(self):
+        held = zip(MEMBERS, self.leases.table, strict=True)
+        return [getattr(self, name) for name, row in held if row[AWAKE] > 0.0]
 
     def fill(self, state) -> None:
-        """See `plain.Saved.fill`."""
+        """See `plain.Saved.fill`; boosted trees are there as they were when the model began."""
+        if self.boosts != state["boosts"]:
+            self.boosts = state["boosts"]
+            self.boosted = BoostedTrees(self._columns("boosted"), self.n_classes)
         plain.fill(self, state, self.kept)
         self._looked, self._due = False, 0
 
@@ -227,7 +251,7 @@ cdef class MemberPool:
         """Return whether a member has a lease."""
         return (
             self._leases[0, AWAKE] > 0.0 or self._leases[1, AWAKE] > 0.0
-            or self._leases[2, AWAKE] > 0.0
+            or self._leases[2, AWAKE] > 0.0 or self._leases[BOOSTED, AWAKE] > 0.0
         )
 
     cdef void ask(
@@ -257,6 +281,7 @@ cdef class MemberPool:
                 self._found[m, j] = today[j]
             if awake:
                 member = self.trees if m == 0 else self.fourier if m == 1 else self.neighbours
+                member = self.boosted if m == BOOSTED else member
                 member.take(&given, &self._found[m, 0])
 
     cdef void consult(self, Row row) noexcept:
@@ -268,13 +293,13 @@ cdef class NumberPool(MemberPool):
 
     Attributes
     ----------
-    weights, covariance : ndarray of float64, shapes (3,) and (3, 3)
+    weights, covariance : ndarray of float64, shapes (4,) and (4, 4)
         Of the stack.
     noise : ndarray of float64, shape (3,)
         Today's squared errors and their number, which forget; and 1 after the first example, which
         shows nothing but where 0 is.
     known : Mixture
-        Of the five.
+        Of the six.
     """
 
     kept = (*MemberPool.kept, "weights", "covariance", "noise", "known")
@@ -287,7 +312,7 @@ cdef class NumberPool(MemberPool):
         self.known.begin(np.zeros(0, dtype=np.int64))
 
     def said(self):
-        """Return what each member said of the example that was looked at last, shape (3,)."""
+        """Return what each member said of the example that was looked at last, shape (4,)."""
         return np.asarray(self._found)[:, 0]
 
     def weighed(self):
@@ -306,7 +331,7 @@ cdef class NumberPool(MemberPool):
         cdef double values[N_EXPERTS]
         cdef double today = row.prediction, worth = row.importance if row.learns else 0.0
         cdef Py_ssize_t m
-        # Where none has a lease today's prediction is everyone's, and all five lose alike.
+        # Where none has a lease today's prediction is everyone's, and all six lose alike.
         if not self.any_awake():
             error = today - <double>row.label
             lost = worth * (error * error)
@@ -320,7 +345,7 @@ cdef class NumberPool(MemberPool):
         for m in range(N_MEMBERS):
             values[1 + m] = min(max(self._found[m, 0], row.low), row.high)
         self.stack(values, row, worth)
-        # The mixture of the five.
+        # The mixture of the six.
         row.prediction = self.known.predict(values)
         if worth > 0.0:
             self.known.learn(values, 0, row)
@@ -342,12 +367,18 @@ cdef class NumberPool(MemberPool):
         if noise[2] == 0.0:
             noise[2] = 1.0
             return
-        # What a quarter of each member would save today's prediction, in its lease.
+        # What a quarter of each member would save today's prediction, in its lease. Boosted trees
+        # are there for predictions without past labels too, so they are held against what predicts
+        # by the features alone.
         error = today - row.shown
         for m in range(N_MEMBERS):
-            mixed = error + 0.25 * inputs[m]
-            self._losses[m] += worth * error * error
-            self._leases[m, SAVED] += worth * (error * error - mixed * mixed)
+            own = error
+            if m == BOOSTED:
+                own = row.values[row.values.shape[0] - N_SIMPLE + RIDGE]
+                own = min(max(own, row.low), row.high) - row.shown
+            mixed = 0.75 * own + 0.25 * (values[1 + m] - row.shown)
+            self._losses[m] += worth * own * own
+            self._leases[m, SAVED] += worth * (own * own - mixed * mixed)
         # The stack learns by a step of recursive least squares, in units of today's errors.
         noise[0] = _FORGETTING * noise[0] + worth * error * error
         noise[1] = _FORGETTING * noise[1] + worth
@@ -379,11 +410,11 @@ cdef class ClassPool(MemberPool):
 
     Attributes
     ----------
-    weights, curvature : ndarray of float64, shapes (4,) and (4, 4)
+    weights, curvature : ndarray of float64, shapes (5,) and (5, 5)
         Of the stack.
     bayes : ndarray of float64
         See `leaseboard.algorithms.online_automl.safe.bayes`.
-    lost : ndarray of float64, shape (7,)
+    lost : ndarray of float64, shape (8,)
         The log loss of each expert and of the average, and the largest excess at any time of the
         latter over that of the best expert.
     came : ndarray of float64, shape (n_classes,)
@@ -444,8 +475,8 @@ cdef class ClassPool(MemberPool):
         cdef double *experts = &self._experts[0]
         cdef double *stacked = experts + N_STACKED * k
         cdef bint awake = self.any_awake()
-        # The four that are stacked, bounded from below, and their stack; then the average of the
-        # five. Where none has a lease today's prediction is everyone's.
+        # The five that are stacked, bounded from below, and their stack; then the average of the
+        # six. Where none has a lease today's prediction is everyone's.
         if awake:
             self.ask(example, today, number, worth)
             for m in range(N_STACKED):

@@ -33,6 +33,7 @@ import numpy as np
 
 from leaseboard.algorithms.array_types import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.leases import AWAKE
+from leaseboard.algorithms.online_automl.members.pool import N_MEMBERS
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
@@ -48,11 +49,12 @@ FIRST_LOOK, TRIED = 64, 512
 """Examples before entities are looked for, again after twice as many; and those after which, of
 several columns of entities, the one of least loss stays."""
 
-WITHOUT_PAST, MEMBER, INITIAL, MEAN_PART, RIDGE_PART = 0, 1, 4, 5, 6
+WITHOUT_PAST, MEMBER = 0, 1
+INITIAL, MEAN_PART, RIDGE_PART = range(MEMBER + N_MEMBERS, MEMBER + N_MEMBERS + 3)
 """The first parts of a prediction: the race's without past labels; the members; the initial
 configuration; the running mean; the ridge regression."""
 
-STALE, LABEL, SEASON_PART, IN_ORDER, ENTITY = range(7, 12)
+STALE, LABEL, SEASON_PART, IN_ORDER, ENTITY = range(RIDGE_PART + 1, RIDGE_PART + 6)
 """The others: the race's by the last labels that are known; the last label; the one a season ago,
 by time if there is one; by place all the same; and from there on what entities say."""
 

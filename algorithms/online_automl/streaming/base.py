@@ -15,6 +15,7 @@ from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, LastRows
+from leaseboard.algorithms.online_automl.members import boosting
 from leaseboard.algorithms.online_automl.pending import Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import Racing
@@ -73,6 +74,7 @@ class OnlineModel:
         self._late = self._racing.late(self._task)
         self.about: dict[str, Any] = {}
         self._single: SingleExample | None = None
+        self._refuses = ""  # why a model that was loaded here cannot learn
 
     # The stream
 
@@ -118,6 +120,7 @@ class OnlineModel:
         return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
+        self._refuse()
         importance = importance_of(w)
         if not importance:
             self._features.values(self._without_entity(x))  # refused alike
@@ -128,6 +131,11 @@ class OnlineModel:
             self._last.add_one(race.at, row, label, importance)
         if (self._single or self._bind()).one.learn(label, importance):
             self._record(race.decide())
+
+    def _refuse(self) -> None:
+        """Raise UsageError if the model was loaded where it cannot learn."""
+        if self._refuses:
+            raise UsageError(self._refuses)
 
     def _row_to_learn(self, x: Example) -> Floats:
         """Return an example as a row, in which each of its features has a place."""
@@ -155,6 +163,7 @@ class OnlineModel:
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one; return progressive predictions of numbers."""
+        self._refuse()
         labels, examples = labels_of(y), examples_of(X)
         if len(labels) != len(examples):
             raise ValueError(f"{len(labels)} labels for {len(examples)} examples: give one each")
@@ -210,7 +219,8 @@ class OnlineModel:
         def decide() -> None:
             self._record(race.decide())
 
-        self._single = SingleExample(race, reader, not self.entity, self._last, decide)
+        reads = not self.entity and not self._refuses
+        self._single = SingleExample(race, reader, reads, self._last, decide)
         return self._single
 
     def _new_race(self, schema: Schema) -> Race:
@@ -264,10 +274,14 @@ class OnlineModel:
 
         Empty before the first example, and of an algorithm without members.
         """
+        pool = self._pool()
+        return [] if pool is None else pool.standings()
+
+    def _pool(self) -> Any:
+        """Return the members; None if there are none."""
         first = self._first_race()
         own = first.ensemble.pool if isinstance(first, SafeRace) else None
-        pool = own or getattr(self._race, "pool", None)  # that many classes share
-        return [] if pool is None else pool.standings()
+        return own or getattr(self._race, "pool", None)  # that many classes share
 
     @property
     def feature_importances_(self) -> dict[str, float]:
@@ -320,6 +334,9 @@ class OnlineModel:
         if state["race"] is not None:
             self._race = self._new_race(self._features.schema())
             self._race.fill(state["race"])
+            pool = self._pool()
+            if pool is not None and pool.boosts and boosting.library() is None:
+                self._refuses = boosting.MISSING
             if self._task == "regression":
                 self._last = LastRows(self._features.n_features, NUMBERS)
                 self._last.fill(state["last"])

@@ -65,8 +65,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         max_terms : int, optional
             Features that are not 0 at a time of all live models together. By default 1,500.
         budget_us : float, optional
-            Microseconds an example, 2 at least, that trees, Fourier features and neighbours may
-            take together; by default all that save enough.
+            Microseconds an example, 2 at least, that members may take together; by default all
+            that save enough.
 
     Attributes
     ----------
@@ -84,9 +84,10 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         Features in each group that `champion` and `live` name in short.
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
-        ``Fourier features``, ``neighbours``, and the ``stack`` of them; of each its ``weight`` in
-        the prediction, ``has_lease``, the share of examples for which it had
-        one (``leased``), and microseconds an example, by a count of operations (``us``).
+        ``Fourier features``, ``neighbours``, ``boosted trees`` if LightGBM was installed when the
+        model began, and the ``stack`` of them; of each its ``weight`` in the prediction,
+        ``has_lease``, the share of examples for which it had one (``leased``), and microseconds an
+        example, by a count of operations (``us``).
     feature_importances_ : dict of str to float
         By how much the mean log loss of the last examples, 256 at most, grows when the
         values of a column are permuted among them; by column, the largest first. Below 0 and

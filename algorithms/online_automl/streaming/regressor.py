@@ -58,8 +58,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             are names. Predictions with an id, and `forecast_many`, go by the labels of the same
             entity too. An example must have it, None where it is not known.
         budget_us : float, optional
-            Microseconds an example, 2 at least, that trees, Fourier features and neighbours may
-            take together; by default all that save enough.
+            Microseconds an example, 2 at least, that members may take together; by default all
+            that save enough.
         levels : tuple of float
             Of the prediction intervals; by default (0.5, 0.8, 0.9, 0.95, 0.99).
 
@@ -77,9 +77,10 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         Features in each group that ``champion`` and ``live`` name in short.
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
-        ``Fourier features``, ``neighbours``, and the ``stack`` of them; of each its ``weight`` in
-        the prediction, ``has_lease``, the share of examples for which it had
-        one (``leased``), and microseconds an example, by a count of operations (``us``).
+        ``Fourier features``, ``neighbours``, ``boosted trees`` if LightGBM was installed when the
+        model began, and the ``stack`` of them; of each its ``weight`` in the prediction,
+        ``has_lease``, the share of examples for which it had one (``leased``), and microseconds an
+        example, by a count of operations (``us``).
     feature_importances_ : dict of str to float
         By how much the mean squared error of the last examples, 256 at most, grows when the
         values of a column are permuted among them; by column, the largest first. Below 0 and

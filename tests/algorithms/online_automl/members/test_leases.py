@@ -38,7 +38,7 @@ def run(leases, saves, n, lost=1.0):
 
 def test_what_saves_its_price_stays_and_what_does_not_pauses_ever_longer():
     least = PRICE * COSTS[1] / TODAY
-    awake = run(Leases(2), [least * 1.01, least * 0.99], 100_000)
+    awake = run(Leases([TRIAL] * 2), [least * 1.01, least * 0.99], 100_000)
 
     assert awake[:, 0].all()
     begins = np.flatnonzero(np.diff(awake[:, 1]) > 0)
@@ -50,7 +50,7 @@ def test_what_saves_its_price_stays_and_what_does_not_pauses_ever_longer():
 
 
 def test_a_lease_doubles_up_to_the_longest():
-    leases = Leases(1)
+    leases = Leases([TRIAL] * 1)
     lengths = set()
     for at in range(ROUND, 60_000, ROUND):
         leases.table[0, SAVED], leases.lost[0] = 1.0, 1.0
@@ -61,7 +61,7 @@ def test_a_lease_doubles_up_to_the_longest():
 
 
 def test_a_budget_keeps_what_saves_most_an_operation():
-    leases = Leases(2)
+    leases = Leases([TRIAL] * 2)
     leases.most = 9000.0
     leases.fit(0, COSTS)
     assert leases.table[:, AWAKE].tolist() == [1.0, 0.0]

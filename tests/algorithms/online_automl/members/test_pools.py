@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.online_automl.members.pool import N_EXPERTS, NumberPool
+from leaseboard.algorithms.online_automl.members.pool import MEMBERS, N_EXPERTS, SHOWN, NumberPool
 from leaseboard.algorithms.online_automl.safe.aggregate import SHARES
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
@@ -47,7 +47,7 @@ def test_on_a_linear_stream_members_pause():
     model = OnlineAutoMLRegressor()
     model.learn_many(x, y)
     notes = model._race.notes()
-    assert max(notes[f"leased.{name}"] for name in ("trees", "fourier", "neighbours")) < 0.2
+    assert max(notes[f"leased.{name}"] for name in MEMBERS) < 0.3
 
 
 def test_two_classes_become_three_and_members_keep_what_they_know():
@@ -84,7 +84,7 @@ def test_the_members_are_reported(kind):
     model = (OnlineAutoMLRegressor if kind == "numbers" else OnlineAutoMLClassifier)(b=4)
     model.learn_many(x[:1000], labels[:1000])
     live, *members, stack = model.members
-    assert [each["member"] for each in members] == ["trees", "Fourier features", "neighbours"]
+    assert tuple(each["member"] for each in model.members) == SHOWN
     assert sum(each["weight"] for each in model.members) == pytest.approx(1.0)
     assert all(each["has_lease"] and each["leased"] == 1.0 for each in members)
     assert live["us"] == 8.0 * (3 if kind == "classes" else 1)
@@ -93,7 +93,7 @@ def test_the_members_are_reported(kind):
     model.learn_many(x[1000:], labels[1000:])
     pool = model._race.ensemble.pool if kind == "numbers" else model._race.pool
     pool = pool or model._race.races[0].ensemble.pool
-    for m in range(3):
+    for m in range(len(members)):
         pool.leases.end(m, pool.at)
-    assert [each["weight"] for each in model.members] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert [each["weight"] for each in model.members] == [1.0, *[0.0] * 5]
     assert not any(each["has_lease"] for each in model.members)

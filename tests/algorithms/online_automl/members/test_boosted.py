@@ -1,0 +1,120 @@
+"""Boosted trees: what LightGBM fits, without it, within their memory."""
+
+import lightgbm
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.members import boosted, boosting
+from leaseboard.algorithms.online_automl.members.boosted import BoostedTrees
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+from leaseboard.algorithms.plain import values_of
+
+
+def stream(n, n_classes=0, d=3):
+    rows = np.random.default_rng(0).normal(size=(n, d)).astype(np.float32)
+    target = np.where(rows[:, 0] > 0, 50 + 9 * rows[:, 1], -rows[:, 2])
+    if n_classes:
+        target = np.digitize(target, np.quantile(target, np.arange(1, n_classes) / n_classes))
+    return rows, target.astype(float)
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_they_predict_what_lightgbm_does(n_classes):
+    rows, targets = stream(399, n_classes)
+    found = BoostedTrees(3, n_classes).learn(rows, targets)
+
+    assert np.isnan(found[: boosted.FIRST]).all()
+    first = targets[: boosted.FIRST]
+    rounds = 100 if n_classes < 3 else 66
+    kind = lightgbm.LGBMClassifier if n_classes else lightgbm.LGBMRegressor
+    other = kind(
+        n_estimators=rounds, learning_rate=10 / rounds, deterministic=True, force_row_wise=True,
+        n_jobs=1, seed=0, verbosity=-1,
+    )  # fmt: skip
+    mean, deviation = (0.0, 1.0) if n_classes else (first.mean(), first.std())
+    other.fit(rows[: boosted.FIRST], (first - mean) / deviation)
+    said = other.predict_proba(rows[200:]) if n_classes else other.predict(rows[200:])[:, None]
+    np.testing.assert_allclose(found[200:], mean + deviation * said, rtol=1e-6, atol=1e-9)
+
+
+def test_the_window_is_bounded_and_fits_go_by_the_last_rows(monkeypatch):
+    monkeypatch.setattr(boosted, "MOST", 300)
+    rows, targets = stream(1000)
+    member, fits = BoostedTrees(3, 0), []
+    fit = boosting.fit
+    monkeypatch.setattr(boosting, "fit", lambda *given: fits.append(given) or fit(*given))
+    member.learn(rows, targets)
+
+    ends = (200, 400, 700, 1000)
+    for (seen, *_), end in zip(fits, ends, strict=True):
+        np.testing.assert_array_equal(seen, rows[max(0, end - 300) : end])
+    assert np.asarray(member.window).nbytes == 300 * 3 * 4
+
+
+@pytest.mark.parametrize("columns", [3, 5])
+def test_what_grows_keeps_the_last_rows(monkeypatch, columns):
+    monkeypatch.setattr(boosted, "NUMBERS", 1500)
+    rows, targets = stream(790)
+    member = BoostedTrees(3, 0)
+    member.learn(rows, targets)
+    member.grow(columns, 0)
+    size = 1500 // columns
+    at = np.arange(790 - min(size, 500), 790)
+    np.testing.assert_array_equal(np.asarray(member.window)[at % size][:, :3], rows[at])
+    np.testing.assert_array_equal(np.asarray(member.targets)[at % size], targets[at])
+    wide = np.zeros((20, columns), np.float32)
+    wide[:, :3] = stream(20)[0]
+    assert np.isfinite(member.learn(wide, np.zeros(20))).all()
+
+
+MODELS = {
+    "numbers": (OnlineAutoMLRegressor, 0),
+    "two classes": (OnlineAutoMLClassifier, 2),
+    "classes": (OnlineAutoMLClassifier, 3),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_saved_model_goes_on_and_without_lightgbm_it_predicts_alone(kind, tmp_path, monkeypatch):
+    make, n_classes = MODELS[kind]
+    rows, targets = stream(700, n_classes)
+    model = make(b=3)
+    model.learn_many(rows[:450], targets[:450])
+    model.save(tmp_path / "model")
+    again = make.load(tmp_path / "model")
+    for one in (model, again):
+        one.learn_many(rows[450:650], targets[450:650])
+    expected = [*model.predict_many(rows[650:])]
+    assert [*again.predict_many(rows[650:])] == expected
+    model.save(tmp_path / "model")
+
+    monkeypatch.setattr(boosting, "library", lambda: None)
+    alone = make.load(tmp_path / "model")
+    assert [*alone.predict_many(rows[650:])] == expected
+    for learn in (
+        lambda: alone.learn_one(dict(enumerate(rows[0].tolist())), float(targets[0])),
+        lambda: alone.learn_many(rows[:3], targets[:3]),
+    ):
+        with pytest.raises(UsageError, match="pip install lightgbm"):
+            learn()
+    assert [*alone.predict_many(rows[650:])] == expected
+
+
+def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkeypatch):
+    rows, targets = stream(500)
+    with monkeypatch.context() as patched:
+        patched.setattr(boosting, "library", lambda: None)
+        model = OnlineAutoMLRegressor(b=3)
+        model.learn_many(rows[:300], targets[:300])
+        model.save(tmp_path / "model")
+    again = OnlineAutoMLRegressor.load(tmp_path / "model")
+    again.learn_many(rows[300:], targets[300:])
+
+    assert not {each["member"]: each["has_lease"] for each in again.members}["boosted trees"]
+    pool = again._race.ensemble.pool
+    assert not pool.boosts
+    assert not len(values_of(pool.boosted, ["roots"])["roots"])
