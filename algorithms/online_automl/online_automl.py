@@ -129,7 +129,7 @@ class OnlineAutoML(Racing):
     that with naive baselines, so that at all times the log loss is at most ln 7 + 1.6 nats above
     the best of them: the classes' frequencies, those after the last label and after the one a
     season ago, an online logistic regression and c_init, the last two no surer than 1 / (1000 +
-    t); the members' average adds ln 5 + 1.6
+    t); the members' average adds ln 6 + 1.6
     (`leaseboard.algorithms.online_automl.members.pool`). Of errors no such theorem holds: a
     predictor that must name one class can be made to err always.
 

@@ -102,6 +102,11 @@ cdef class BoostedTrees(Member):
         """The number of examples to learn before trees are fitted."""
         return int(self.totals[DUE] - self.totals[SEEN])
 
+    @property
+    def is_silent(self):
+        """Whether it does not predict yet: before the first fit."""
+        return len(self.roots) == 0
+
     def draw(self) -> bool:
         """Fit trees if it is time; return whether it was."""
         if self.left > 0:

@@ -91,7 +91,8 @@ def fit(rows: Floats, targets: Floats, weights: Floats, objective: str, rounds: 
     data, booster, ended = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
     _call(
         "LGBM_DatasetCreateFromMat", rows.ctypes.data_as(ctypes.c_void_p), FLOAT32,
-        ctypes.c_int32(len(rows)), ctypes.c_int32(rows.shape[1]), 1, text, None, ctypes.byref(data),
+        ctypes.c_int32(len(rows)), ctypes.c_int32(rows.shape[1]), 1, text, None,
+        ctypes.byref(data),
     )  # fmt: skip
     try:
         for name, values in ((b"label", targets), (b"weight", weights)):

@@ -26,6 +26,11 @@ cdef class Member:
         """The number of examples to learn before `draw`; very many if there is nothing to draw."""
         return 2**62
 
+    @property
+    def is_silent(self):
+        """Whether it does not predict yet, though it learns."""
+        return False
+
     def draw(self) -> bool:
         """Draw what is drawn from examples if it is time; return whether it was."""
         return False

@@ -75,6 +75,12 @@ cdef double _FORGETTING = 0.999
 cdef double _VARIANCE = 1.0
 """Of each weight of that at first, and at most, where errors of today's have variance 1."""
 
+cdef double _FAR = 100.0
+"""Times the mean squared error of today's prediction as which one error counts at most in it."""
+
+cdef double _ENTRY = 8.0
+"""Mean losses by which a member that begins to predict is behind the best."""
+
 cdef double _LEAST = 1e-3
 LEAST = _LEAST
 
@@ -220,17 +226,29 @@ cdef class MemberPool:
         return 0
 
     def _advance(self) -> None:
+        silent = [*self._silent()]
         if any([member.draw() for member in self._awake()]):
             self._looked = False
             self.leases.fit(self.at, self.operations)
         if self.at >= self.leases.due:
             self.leases.review(self.at, self.operations, self.today_operations)
+        for m, (before, now) in enumerate(zip(silent, self._silent(), strict=True)):
+            if before and not now:
+                self.enter(m)
         left = min([member.left for member in self._awake()], default=2**62)
         self._due = int(min(self.leases.due, self.at + left))
 
     def _awake(self):
         held = zip(MEMBERS, self.leases.table, strict=True)
         return [getattr(self, name) for name, row in held if row[AWAKE] > 0.0]
+
+    def _silent(self):
+        """Return of each member whether it is said to predict today's prediction."""
+        held = zip(MEMBERS, self.leases.table, strict=True)
+        return [row[AWAKE] == 0.0 or getattr(self, name).is_silent for name, row in held]
+
+    def enter(self, member: int) -> None:
+        """Weigh a member that was silent until now."""
 
     def fill(self, state) -> None:
         """See `plain.Saved.fill`; boosted trees are there as they were when the model began."""
@@ -323,6 +341,11 @@ cdef class NumberPool(MemberPool):
         own = exp_all(np.maximum((best - losses) * fall, -700.0))
         return shares[0] * own / own.sum() + shares[1:]
 
+    def enter(self, member: int) -> None:
+        """Weigh a member that was silent until now: it has shown nothing, and may be far off."""
+        best = self.known.losses.min()
+        self.known.losses[1 + member] = best * (1.0 + _ENTRY / max(1.0, self.known.totals[MASS]))
+
     def notes(self):
         """See `MemberPool.notes`; and the largest share of what the theorem allows."""
         return {**super().notes(), "share_of_members_bound": self.known.totals[SHARE_OF_BOUND]}
@@ -379,10 +402,14 @@ cdef class NumberPool(MemberPool):
             mixed = 0.75 * own + 0.25 * (values[1 + m] - row.shown)
             self._losses[m] += worth * own * own
             self._leases[m, SAVED] += worth * (own * own - mixed * mixed)
-        # The stack learns by a step of recursive least squares, in units of today's errors.
-        noise[0] = _FORGETTING * noise[0] + worth * error * error
+        # The stack learns by a step of recursive least squares, in units of today's errors. One that
+        # is far off makes this step small, and hardly those after it.
+        lost, usual = worth * error * error, noise[0] / noise[1] if noise[1] > 0.0 else 0.0
         noise[1] = _FORGETTING * noise[1] + worth
-        variance = noise[0] / noise[1]
+        variance = (_FORGETTING * noise[0] + lost) / noise[1]
+        if usual > 0.0:
+            lost = min(lost, worth * _FAR * usual)
+        noise[0] = _FORGETTING * noise[0] + lost
         if variance <= 0.0:
             return
         for i in range(N_MEMBERS):

@@ -118,3 +118,18 @@ def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkey
     pool = again._race.ensemble.pool
     assert not pool.boosts
     assert not len(values_of(pool.boosted, ["roots"])["roots"])
+
+
+def test_what_begins_to_predict_has_little_weight_before_it_has_shown_anything():
+    """On a random walk trees say the level of long ago; one row of that would cost 80 others."""
+    random = np.random.default_rng(0)
+    rows, walk = (
+        random.normal(size=(202, 3)).astype(np.float32),
+        np.cumsum(random.normal(size=202)),
+    )
+    model = OnlineAutoMLRegressor()
+    model.learn_many(rows[: boosted.FIRST], walk[: boosted.FIRST])
+
+    assert {each["member"]: each["weight"] for each in model.members}["boosted trees"] < 0.05
+    errors = [model.predict_one(dict(enumerate(rows[200].tolist()))) - walk[200]]
+    assert abs(errors[0]) < 4.0
