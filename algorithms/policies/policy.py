@@ -259,6 +259,10 @@ class ArmPolicy(pulls.PullsAlgorithm):
                 policy.update(arm, trial.reward, env.at - before, failure)
             yield from _verdicts(policy, candidates, arm, env.at)
         env.note({"retired_arms": float(policy.retired.sum())})
+        bounds = policy.bounds() if policy.pulls.all() else None
+        for name, values in zip(("lower", "upper"), bounds or (), strict=False):
+            at_the_end = zip(env.arms, values.tolist(), strict=True)
+            env.note({f"{name}.{arm}": value for arm, value in at_the_end})
 
 
 @pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
