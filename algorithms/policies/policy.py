@@ -170,13 +170,22 @@ class Policy:
         """Return lower and upper bounds of every arm's final reward, if the policy has any."""
         return None
 
-    def index(self) -> Floats:
-        """Return the index of every arm for the pull about to be made."""
-        raise NotImplementedError
+    def index(self) -> Floats | None:
+        """Return the index of every arm for the pull about to be made, if the policy has one."""
+        return None
+
+    def standing(self) -> dict[str, Floats]:
+        """Return the policy's present values of every arm, by name."""
+        if (bounds := self.bounds()) is not None:
+            return {"lower": bounds[0], "upper": bounds[1]}
+        index = self.index()
+        return {} if index is None else {"index": index}
 
     def _choose(self) -> int:
         """Return the arm to pull next, one of `candidates`; by default that of largest `index`."""
-        return self._largest(self.index())
+        index = self.index()
+        assert index is not None
+        return self._largest(index)
 
     def _learn(self, arm: int, reward: float, cost: float) -> None:
         """Update the policy's own statistics; those of `Policy` are up to date."""
@@ -259,10 +268,10 @@ class ArmPolicy(pulls.PullsAlgorithm):
                 policy.update(arm, trial.reward, env.at - before, failure)
             yield from _verdicts(policy, candidates, arm, env.at)
         env.note({"retired_arms": float(policy.retired.sum())})
-        bounds = policy.bounds() if policy.pulls.all() else None
-        for name, values in zip(("lower", "upper"), bounds or (), strict=False):
-            at_the_end = zip(env.arms, values.tolist(), strict=True)
-            env.note({f"{name}.{arm}": value for arm, value in at_the_end})
+        if policy.pulls.all():
+            for name, values in policy.standing().items():
+                at_the_end = zip(env.arms, values.tolist(), strict=True)
+                env.note({f"{name}.{arm}": value for arm, value in at_the_end})
 
 
 @pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
