@@ -5,6 +5,7 @@ over a second of CPU time, before the first row.
 """
 
 import ctypes
+import warnings
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,12 +56,16 @@ NONE = Trees(np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, n
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return LightGBM's library; None where it is not installed."""
+    """Return LightGBM's library; None where there is none, or, with a warning, none that loads."""
     found = find_spec("lightgbm")
-    files = sorted(Path(str(found.origin)).parent.rglob("lib_lightgbm.*")) if found else []
-    if not files:
+    if found is None or found.origin is None:
         return None
-    loaded = ctypes.CDLL(str(files[0]))
+    files = sorted(Path(found.origin).parent.rglob("lib_lightgbm.*"))
+    try:
+        loaded = ctypes.CDLL(str(files[0]))
+    except (IndexError, OSError) as error:
+        warnings.warn(f"LightGBM cannot be loaded, so no boosted trees: {error}", stacklevel=2)
+        return None
     loaded.LGBM_GetLastError.restype = ctypes.c_char_p
     return loaded
 
@@ -154,4 +159,5 @@ def _read(text: str) -> Trees:
         n_inner, n_leaves = n_inner + len(inner), n_leaves + len(leaves)
     if not parts:
         return NONE
-    return Trees(*map(np.concatenate, zip(*parts, strict=True)), np.array(roots, np.int32))
+    inner, thresholds, leaves = map(np.concatenate, zip(*parts, strict=True))
+    return Trees(inner, thresholds, leaves, np.array(roots, np.int32))
