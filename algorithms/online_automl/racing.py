@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms import registry
 from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.stream import (
@@ -18,6 +20,7 @@ from leaseboard.algorithms.environments.stream import (
     play,
     require_finite,
 )
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -209,3 +212,15 @@ class StreamRace:
             schema = stream_schema(self._stream, self._features.shape[1])
             race.require_fit(schema)
             self._events += race.grow(schema)
+
+
+def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
+    """Return the registered race called `algorithm`; UsageError for others, and for files."""
+    if registry.file_of(algorithm) is None:  # no file: what is saved must not name code
+        built = registry.build(algorithm, settings)
+        if isinstance(built, Racing):
+            return built
+    raise UsageError(
+        f"algorithm {algorithm!r} is not a race of models on a stream, which alone learns on from"
+        " table to table: name online-automl, chacha, chacha-flaml or chacha-literal"
+    )

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaseboard.algorithms import plain, registry
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError, unknown
@@ -18,7 +18,7 @@ from leaseboard.algorithms.online_automl.last_rows import NUMBERS, LastRows
 from leaseboard.algorithms.online_automl.members import boosting
 from leaseboard.algorithms.online_automl.pending import Pending
 from leaseboard.algorithms.online_automl.race import Race
-from leaseboard.algorithms.online_automl.racing import Racing
+from leaseboard.algorithms.online_automl.racing import racing_of
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.streaming import files, permutation
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
@@ -34,18 +34,6 @@ from leaseboard.algorithms.tables.values import is_gap, standard_value, text_of
 
 MOST_ENTITIES = 100_000
 """Those of a column that is named; later ones are predicted as one that was never seen."""
-
-
-def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
-    """Return the registered race called `algorithm`; UsageError for others, and for files."""
-    if registry.file_of(algorithm) is None:  # no file: what is saved must not name code
-        built = registry.build(algorithm, settings)
-        if isinstance(built, Racing):
-            return built
-    raise UsageError(
-        f"algorithm {algorithm!r} is not a race of models on a stream, which alone learns on from"
-        " table to table: name online-automl, chacha, chacha-flaml or chacha-literal"
-    )
 
 
 class OnlineModel:
