@@ -8,8 +8,8 @@ import pytest
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.class_mixture import N_EXPERTS
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
-from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 from leaseboard.algorithms.online_automl.racing import racing_of
+from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 D = 3
