@@ -6,6 +6,7 @@ folder NAME, a row a job, with that commit and the machine on which this is call
 A table is between two lines of a page, ``<!-- table: NAME -->`` and ``<!-- end -->``.
 """
 
+import functools
 import json
 import platform
 import re
@@ -63,6 +64,7 @@ def read(suite):
     return table[table["status"] == "ok"]
 
 
+@functools.cache
 def suite_of(name):
     """Return the YAML of a suite."""
     return yaml.safe_load((DOCS.parent / "conf" / "suites" / f"{name}.yaml").read_text())
