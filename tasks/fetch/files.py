@@ -226,7 +226,7 @@ def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
     if not pa.types.is_string(column.type):
         return False
     column = _without(NUMBERS_GAPS, column)
-    numbers = pc.all(pc.match_substring_regex(column, r"^[+-]?\d+(,\d+)?$")).as_py()
+    numbers = pc.all(pc.match_substring_regex(column, r"^-?\d+(,\d+)?$")).as_py()
     return bool(numbers and pc.any(pc.match_substring(column, ",")).as_py())
 
 
