@@ -151,20 +151,15 @@ def error_of_lead(metric: str, score: float, other: float, rows: float) -> float
 def leaks(run: DiagnosedRun) -> Iterator[Diagnostic]:
     """LB002: yield datasets of which one column alone predicts the target nearly without error."""
     for data, _, known in run.datasets():
-        yield from leaks_of(data, known)
+        skill = least = known.get("leak_skill", 0.0)
+        if skill >= LEAK and "majority" in known:  # the errors are counts
+            from scipy.special import betaincinv  # .2 s, which most tables need not wait
 
-
-def leaks_of(data: str, known: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """LB002: yield the column of one dataset; `known` are its facts."""
-    skill = least = known.get("leak_skill", 0.0)
-    if skill >= LEAK and "majority" in known:  # the errors are counts
-        from scipy.special import betaincinv  # .2 s, which most tables need not wait
-
-        n, errors = known["leak_rows"], known["leak_errors"]
-        least = 1 - betaincinv(errors + 1, n - errors, 1 - RARE) / (1 - known["majority"])
-    if skill >= LEAK and least >= LEAST_LEAK:
-        yield Diagnostic("LB002", ALARM, "leak", {"data": data, "column": known["leak_column"],
-                         "skill": skill, "rows": known["leak_rows"]})  # fmt: skip
+            n, errors = known["leak_rows"], known["leak_errors"]
+            least = 1 - betaincinv(errors + 1, n - errors, 1 - RARE) / (1 - known["majority"])
+        if skill >= LEAK and least >= LEAST_LEAK:
+            yield Diagnostic("LB002", ALARM, "leak", {"data": data, "column": known["leak_column"],
+                             "skill": skill, "rows": known["leak_rows"]})  # fmt: skip
 
 
 def unordered(run: DiagnosedRun) -> Iterator[Diagnostic]:
