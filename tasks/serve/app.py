@@ -91,8 +91,9 @@ class Server:
         try:
             lifecycle = LifecycleState.read(self.state.lifecycle())
             self.incidents.set(sum(each.is_open for each in lifecycle.cases))
-            for outcome, at in self.state.last_updates().items():
-                self.updates.labels(outcome).set(datetime.fromisoformat(at).timestamp())
+            for outcome in self.state.last_update().keys() & {"success", "failure"}:
+                at = datetime.fromisoformat(self.state.last_update()[outcome])
+                self.updates.labels(outcome).set(at.timestamp())
             self.desk.recovers()
         except LeaseboardError as error:
             self.desk.note(error)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 PERIOD = 1.0
 """Seconds between two looks at the alias."""
+FIRST_LOOK = 15.0
+"""Seconds that a start waits for the first look: a registry that is away takes a minute."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,12 @@ class Follower:
         self._read_contract()
         self._set_rules()
         self._client: MlflowClient | None = None
+        self._looked = threading.Event()
 
     def start(self) -> None:
         """Look now, and then every second, until the process ends."""
         threading.Thread(target=self._follow, name="follow", daemon=True).start()
+        self._looked.wait(FIRST_LOOK)
 
     def look(self) -> None:
         """Read the alias and the contract; a fault of one does not hold up the other."""
@@ -126,6 +130,7 @@ class Follower:
     def _follow(self) -> None:
         while True:
             self.look()
+            self._looked.set()
             time.sleep(PERIOD)
 
     def _read_contract(self) -> None:
