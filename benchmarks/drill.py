@@ -275,8 +275,7 @@ def _killed(home: Path, now: datetime) -> None:
 
 
 def _is_running(state: State) -> bool:
-    last = state.last_update()
-    return last is not None and last["ended"] is None
+    return state.last_update().get("ended", "") is None
 
 
 def _disk_full(home: Path, now: datetime) -> None:

@@ -122,11 +122,6 @@ class Database:
                 reach("store.before-commit")
         reach("store.after-commit")
 
-    def close(self) -> None:
-        """Close the connections of this process; the next use opens others."""
-        for key in [key for key in self._engines if key[0] == os.getpid()]:
-            self._engines.pop(key).dispose()
-
     @contextmanager
     def lock(self, key: str, busy: Exception | None = None) -> Iterator[None]:
         """Hold `key` against all other processes and threads; must not be nested.

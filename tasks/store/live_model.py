@@ -87,9 +87,6 @@ class State:
         with self.connected() as connection:
             return connection.scalar(query)
 
-    def _count(self, table: sa.Table, *where: Any) -> int:
-        return int(self._value(sa.select(sa.func.count()).select_from(table).where(*where)))
-
     def _do(self, statement: Any, rows: Sequence[Mapping[str, Any]] | None = None) -> None:
         with self.connected() as connection:
             connection.execute(statement, rows)
@@ -98,13 +95,15 @@ class State:
 
     def knows(self, digest: str) -> bool:
         """Return whether a batch of this content was ingested."""
-        batches = self._tables.batches
-        return bool(self._count(batches, batches.c.digest == digest))
+        return self._has_batch(self._tables.batches.c.digest == digest)
 
     def had_batch(self, name: str) -> bool:
         """Return whether a batch of this name was ingested."""
-        batches = self._tables.batches
-        return bool(self._count(batches, batches.c.name == name))
+        return self._has_batch(self._tables.batches.c.name == name)
+
+    def _has_batch(self, where: Any) -> bool:
+        query = sa.select(self._tables.batches.c.number).where(where)
+        return self._value(query.limit(1)) is not None
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, StoredRow]:
         """Return the rows that are known of these identities."""
@@ -166,23 +165,23 @@ class State:
     def lifecycle(self) -> dict[str, Any]:
         """Return fields of `leaseboard.tasks.live.lifecycle.LifecycleState` as JSON has them."""
         table = self._tables.lifecycle
-        found = self._all(
-            sa.select(table).where(
-                table.c.name.not_in([live_tables.FORGOTTEN, live_tables.ERASED, PROBE])
-            )
-        )
+        names = [live_tables.FORGOTTEN, live_tables.ERASED, live_tables.UPDATE, PROBE]
+        found = self._all(sa.select(table).where(table.c.name.not_in(names)))
         return {row["name"]: json.loads(row["value"]) for row in found}
+
+    def _field(self, name: str) -> Any:
+        """Return a value of the table `lifecycle` that is not a field of `LifecycleState`."""
+        with self.connected() as connection:
+            return live_tables.field_of(connection, self._tables, name)
 
     def forgotten(self) -> tuple[str, str] | None:
         """Return the first and last day of rows whose identity is forgotten; None if none is."""
-        with self.connected() as connection:
-            return live_tables.forgotten(connection, self._tables)
+        found = self._field(live_tables.FORGOTTEN)
+        return None if found is None else (found[0], found[1])
 
     def erased(self) -> set[str]:
         """Return the digests of ids whose rows were deleted by `erase`."""
-        fields = self._tables.lifecycle.c
-        found = self._value(sa.select(fields.value).where(fields.name == live_tables.ERASED))
-        return set(json.loads(found or "[]"))
+        return set(self._field(live_tables.ERASED) or ())
 
     def batches(self) -> list[dict[str, Any]]:
         """Return all batches, the oldest first."""
@@ -219,18 +218,13 @@ class State:
         query = query.where(rows.features.is_not(None), rows.label_batch.is_(None))
         return {row["day"]: row["count"] for row in self._all(query.order_by(rows.day))}
 
-    def last_update(self) -> dict[str, Any] | None:
-        """Return the update that began last: ``began``, ``ended`` if it has, ``summary``."""
-        table = self._tables.updates
-        found = self._all(sa.select(table).order_by(table.c.number.desc()).limit(1))
-        return found[0] | {"summary": json.loads(found[0]["summary"])} if found else None
+    def last_update(self) -> dict[str, Any]:
+        """Return what is known of updates; empty before the first.
 
-    def last_updates(self) -> dict[str, str]:
-        """Return when an update ended last by its outcome, ``success`` or ``failure``."""
-        updates = self._tables.updates.c
-        query = sa.select(updates.outcome, sa.func.max(updates.ended).label("at"))
-        query = query.where(updates.ended.is_not(None)).group_by(updates.outcome)
-        return {row["outcome"]: row["at"] for row in self._all(query)}
+        Of the last one ``began``, ``ended`` if it has, ``outcome`` and ``summary``; and when one
+        ended last with ``success`` and with ``failure``.
+        """
+        return self._field(live_tables.UPDATE) or {}
 
     @property
     def tables(self) -> dict[str, sa.Table]:
@@ -285,24 +279,22 @@ class State:
         table = self._tables.outbox
         self._do(sa.delete(table).where(table.c.number == number))
 
-    def begin_update(self, at: str) -> int:
-        """Write that an update begins; return its number."""
+    def begin_update(self, at: str) -> None:
+        """Write that an update begins."""
         self.fail_update(at)  # one that was killed
-        updates = self._tables.updates
-        made = updates.insert().values(began=at, summary="{}", outcome="failure")
-        made = made.returning(updates.c.number)
-        return int(self._value(made))
+        self._put_update(began=at, ended=None, outcome="failure", summary={})
 
-    def end_update(self, number: int, at: str, summary: Mapping[str, Any]) -> None:
+    def end_update(self, at: str, summary: Mapping[str, Any]) -> None:
         """Write that the update has succeeded."""
-        updates = self._tables.updates
-        ended = sa.update(updates).where(updates.c.number == number)
-        self._do(ended.values(ended=at, summary=json.dumps(summary), outcome="success"))
+        self._put_update(ended=at, success=at, outcome="success", summary=summary)
 
     def fail_update(self, at: str) -> None:
-        """Write that updates which have begun and not ended have failed."""
-        updates = self._tables.updates
-        self._do(sa.update(updates).where(updates.c.ended.is_(None)).values(ended=at))
+        """Write that an update which has begun and not ended has failed."""
+        if self.last_update().get("ended", at) is None:
+            self._put_update(ended=at, failure=at)
+
+    def _put_update(self, **values: Any) -> None:
+        self.commit(Changes("", lifecycle={live_tables.UPDATE: self.last_update() | values}))
 
     def check(self) -> None:
         """Raise LeaseboardError if nothing can be written now, as to a disk that is full."""

@@ -18,6 +18,8 @@ ERASED = "erased"
 """The name there of the digests of ids whose rows were deleted, and are never learned again."""
 FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
+UPDATE = "update"
+"""The name there of what is known of the last updates."""
 VERSION = 8
 """Of the tables, and of what they hold."""
 REBUILD = "move it away, and the next update learns again what its source holds"
@@ -40,7 +42,6 @@ class Tables(SimpleNamespace):
     `history`      changes of role, incidents and drift
     `outbox`       notifications that were not delivered yet
     `lifecycle`    the fields of `leaseboard.tasks.live.lifecycle.LifecycleState`, as JSON by name
-    `updates`      when each began and ended, and how
     `served`       what the server has predicted
     `early`        labels that came before their rows, until these come
     =============  =====================================================================
@@ -81,20 +82,13 @@ def tables_of(name: str) -> Tables:
             given("why"),
         ),
         "models": (key("digest", DIGEST), given("content", sa.LargeBinary)),
-        "days": (
-            key("day", DAY), key("candidate", sa.Integer), given("rows", sa.Integer),
-            given("sums"),
-        ),
+        "days": (key("day", DAY), key("candidate", sa.Integer), given("sums")),
         "history": (
             number(), given("at", MOMENT), given("kind", sa.String(32)), given("subject"),
             given("what"),
         ),
         "outbox": (number(), given("address"), given("body")),
         "lifecycle": (key("name", sa.String(64)), given("value")),
-        "updates": (
-            number(), given("began", MOMENT), sa.Column("ended", MOMENT), given("summary"),
-            given("outcome", sa.String(16)),
-        ),
         "served": (
             number(), given("id", index=True), given("at", MOMENT, index=True), given("snapshot"),
             sa.Column("level", sa.Float), given("prediction"),
@@ -205,8 +199,8 @@ class Changes:
     candidates: list[ModelCandidate] = field(default_factory=list)
     """Those that are new or changed."""
     models: dict[str, bytes] = field(default_factory=dict)
-    days: dict[tuple[str, int], tuple[int, dict[str, float]]] = field(default_factory=dict)
-    """By day and candidate: how many rows more, and what is added to the sums."""
+    days: dict[tuple[str, int], dict[str, float]] = field(default_factory=dict)
+    """By day and candidate what is added to the sums."""
     lifecycle: dict[str, Any] = field(default_factory=dict)
     history: list[HistoryEntry] = field(default_factory=list)
     outbox: list[OutboxEntry] = field(default_factory=list)
@@ -289,22 +283,29 @@ def _insert(
         connection.execute(table.insert(), rows)
 
 
+def added(sums: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    """Return the sums of both.
+
+    Examples
+    --------
+    >>> added({"loss": 1.0}, {"loss": 2.0, "error": 1.0})
+    {'loss': 3.0, 'error': 1.0}
+    """
+    return {**sums, **{name: sums.get(name, 0.0) + value for name, value in more.items()}}
+
+
 def _add_days(
-    connection: sa.Connection,
-    table: sa.Table,
-    days: Mapping[tuple[str, int], tuple[int, Mapping[str, float]]],
+    connection: sa.Connection, table: sa.Table, days: Mapping[tuple[str, int], Mapping[str, float]]
 ) -> None:
     if not days:
         return
     first, last = min(day for day, _ in days), max(day for day, _ in days)
     known = connection.execute(sa.select(table).where(table.c.day.between(first, last)))
-    before = {(row.day, row.candidate): (row.rows, json.loads(row.sums)) for row in known}
-    total = []
-    for (day, candidate), (rows, sums) in days.items():
-        count, old = before.get((day, candidate), (0, {}))
-        after = json.dumps({key: old.get(key, 0.0) + sums.get(key, 0.0) for key in old | sums})
-        total.append({"day": day, "candidate": candidate, "rows": count + rows, "sums": after})
-    put(connection, table, ["day", "candidate"], total)
+    before = {(row.day, row.candidate): json.loads(row.sums) for row in known}
+    put(connection, table, ["day", "candidate"], (
+        {"day": key[0], "candidate": key[1], "sums": json.dumps(added(before.get(key, {}), sums))}
+        for key, sums in days.items()
+    ))  # fmt: skip
 
 
 def _forget(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
@@ -328,20 +329,17 @@ def forget_rows(connection: sa.Connection, tables: Tables, gone: Any) -> int:
     first, final = connection.execute(days).one()
     if first is None:
         return 0
-    before = forgotten(connection, tables) or (first, final)
+    before = field_of(connection, tables, FORGOTTEN) or (first, final)
     value = json.dumps([min(first, before[0]), max(final, before[1])])
     put(connection, tables.lifecycle, ["name"], [{"name": FORGOTTEN, "value": value}])
     return connection.execute(sa.delete(tables.rows).where(gone)).rowcount
 
 
-def forgotten(connection: sa.Connection, tables: Tables) -> tuple[str, str] | None:
-    """Return the first and the last day of rows whose identity is forgotten; None if none is."""
+def field_of(connection: sa.Connection, tables: Tables, name: str) -> Any:
+    """Return a value of the table `lifecycle`; None if it is not there."""
     fields = tables.lifecycle.c
-    found = connection.scalar(sa.select(fields.value).where(fields.name == FORGOTTEN))
-    if found is None:
-        return None
-    first, last = json.loads(found)
-    return first, last
+    found = connection.scalar(sa.select(fields.value).where(fields.name == name))
+    return None if found is None else json.loads(found)
 
 
 def put(

@@ -42,6 +42,7 @@ _SCHEMA = StoreSchema("records", _TABLES, "store", _FIX, patience=600, is_replac
 _TRIES = 5
 """Damaged files that are renamed, one after the other, before an error is raised."""
 
+_KEPT = "%s is damaged: kept as %s, its values are computed again"
 _log = logging.getLogger(__name__)
 
 
@@ -87,11 +88,7 @@ class RecordTable:
             except DamagedDatabaseError:
                 kept = self.database.move_away(found)
                 if kept is not None:
-                    _log.warning(
-                        "the store %s is damaged: kept as %s, its values are computed again",
-                        self,
-                        kept,
-                    )
+                    _log.warning(_KEPT, f"the store {self}", kept)
         raise LeaseboardError(
             f"the store {self} cannot be used: it was damaged {_TRIES} times in a row: {_FIX}"
         )
@@ -118,14 +115,7 @@ class RecordTable:
         this = rename.where(columns.number == row.number, columns.record == row.record)
         if connection.execute(this).rowcount:
             connection.execute(rename)
-            _log.warning(
-                "record %d of %s in the store %s is damaged: kept as %s, its values are computed"
-                " again",
-                row.number,
-                name,
-                self,
-                kept,
-            )
+            _log.warning(_KEPT, f"record {row.number} of {name} in the store {self}", kept)
 
 
 @lru_cache(maxsize=8)

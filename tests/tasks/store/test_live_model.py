@@ -46,7 +46,7 @@ def test_a_batch_is_read_back_unchanged(state):
         quarantined=[("z", "too hot", "{}")],
         candidates=[CHAMPION],
         models={digest_of(b"one"): b"one"},
-        days={("2026-01-01", 1): (1, {"loss": 2.25})},
+        days={("2026-01-01", 1): {"rows": 1.0, "loss": 2.25}},
         lifecycle={"clock": AT},
         history=[HistoryEntry(AT, "created", "1", "the first")],
         outbox=[("http://x", {"id": "1"})],
@@ -61,7 +61,7 @@ def test_a_batch_is_read_back_unchanged(state):
     assert state.candidates() == [CHAMPION]
     assert state.model(digest_of(b"one")) == b"one"
     assert state.days() == [
-        {"day": "2026-01-01", "candidate": 1, "rows": 1, "sums": {"loss": 2.25}}
+        {"day": "2026-01-01", "candidate": 1, "sums": {"rows": 1.0, "loss": 2.25}}
     ]
     assert state.lifecycle() == {"clock": AT}
     assert state.history() == changes.history
