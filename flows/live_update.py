@@ -80,11 +80,11 @@ def locked_update(
     with state.update_lock():
         try:
             update = Update(LiveModel.read(settings, state, file), now, page)
-            number = state.begin_update(update.at)
+            state.begin_update(update.at)
             reach("live.after-begin")
             result = carry_out(body)
             reach("live.before-end")
-            state.end_update(number, update.at, result.counts)
+            state.end_update(update.at, result.counts)
         except Exception as error:  # reported, and raised
             with suppress(LeaseboardError):  # the state may be what has failed
                 state.fail_update(now.isoformat(timespec="seconds"))

@@ -19,43 +19,34 @@ UNDECIDED: Literal["undecided"] = "undecided"
 Real = Annotated[float, Field(allow_inf_nan=False)]
 
 _HEADER = """\
-# What rows must look like. Inferred from the first rows, then yours: edit it.
-#
-# A row that breaks a column's rule is quarantined with its reason. A batch without a column, or
-# of which most rows break one rule, is rejected as a whole. Neither touches a model.
-#
-#   kind        number, integer, flag (true or false), date, text, category; an id is a text;
-#               undecided: no value has come yet, and the first ones decide
-#   low, high   of a number
-#   size        of a batch's median |number| without zeros: a unit that has changed is outside
-#   categories  the words that are known; closed: true allows no others
-#   missing     the share of rows that may be without it; 0: a row without it is quarantined
-#   required    false: a batch may come without the column, as before its labels are known
-#
-# What is not named here is left out of what a model learns.
-"""
-_ROWS_HEADER = """\
-
-# What a batch is expected to be like. Otherwise it is reported, and ingested.
-#
-#   time         the column with the time of a row
-#   zone         of dates without an offset, and of days: UTC, or such as Europe/Berlin
-#   fresh        its newest time is at most so old
-#   least, most  its rows
+# What rows must look like. Inferred from the first rows, then yours: edit it. A row that breaks a
+# rule is quarantined. A batch without a column, or of which most rows break one rule, is rejected.
+# What is not named here is not learned. The page "Keys of YAML files" describes: kind, low, high,
+# size, categories, closed, missing, required; of rows time, zone, fresh, least, most.
 """
 
 
 class ColumnRule(Strict):
-    """Rule of a column; the header that `to_yaml` writes describes its keys."""
+    """Rule of a column."""
 
     kind: ValueKind | Literal["undecided"]
+    """What its values are; of an undecided column no value has come yet: the first ones decide. An
+    id is a text."""
     low: Real | None = None
+    """The least of its numbers."""
     high: Real | None = None
+    """The greatest of its numbers."""
     size: Annotated[list[Real], Field(min_length=2, max_length=2)] | None = None
+    """The range of the median of a batch's numbers without signs and zeros: a unit that
+    has changed is outside."""
     categories: list[str] = Field(default_factory=list)
+    """The words that are known."""
     closed: bool = False
+    """True: no other words are allowed."""
     missing: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The share of rows that may be without a value; 0: a row without it is quarantined."""
     required: bool = True
+    """False: a batch may come without the column, as before its labels are known."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -81,13 +72,18 @@ def _known_zone(name: str) -> str:
 
 
 class BatchRules(Strict):
-    """Expectations of a batch."""
+    """Expectations of a batch: what is otherwise is reported, and ingested."""
 
     time: str | None = None
+    """The column with the time of a row."""
     zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
+    """The zone of dates without an offset, and of days, such as `Europe/Berlin`."""
     fresh: Duration | None = None
+    """The age of the newest time, at most."""
     least: Annotated[int, Field(ge=0)] = 0
+    """The number of rows, at least."""
     most: Annotated[int, Field(ge=0)] | None = None
+    """The number of rows, at most."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -147,7 +143,7 @@ class Contract(Strict):
         rows = self.rows.model_dump(exclude_defaults=True)
         if self.rows.fresh is not None:
             rows["fresh"] = in_words(self.rows.fresh)
-        return f"{_HEADER}columns:\n{''.join(lines)}{_ROWS_HEADER}rows: {_flow(rows)}\n"
+        return f"{_HEADER}columns:\n{''.join(lines)}rows: {_flow(rows)}\n"
 
 
 def read_contract(path: Path, data: DataSettings) -> Contract:

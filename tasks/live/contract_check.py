@@ -104,12 +104,6 @@ def _kind_fault(is_one: Callable[[Any], bool], what: str, missing: str | None) -
     return fault
 
 
-def with_value(name: str, value: Any, fault: str) -> str:
-    """Return a fault with the value, for the callers who sent it and no one else."""
-    shown = "" if is_gap(value) else f" {short(repr(value), 60)}"
-    return f"{name}{shown} {fault}"
-
-
 MOST_WRONG = 0.5
 """The share of a column's values from which on they are one fault of the column."""
 FEW = 10
@@ -261,7 +255,9 @@ def row_check(contract: Contract) -> Callable[[Mapping[str, Any]], str | None]:
                 if absent is not None:
                     return absent
             elif (why := fault(row[name])) is not None:
-                return with_value(name, row[name], why)
+                # The value is for the caller who sent it, and for no one else.
+                value = "" if is_gap(row[name]) else f" {short(repr(row[name]), 60)}"
+                return f"{name}{value} {why}"
         return None
 
     return reason

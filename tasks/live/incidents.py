@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -274,15 +274,11 @@ def outbox_of(cases: Iterable[Case], settings: LiveSettings, page: str) -> list[
     for case in cases:
         incident, since = case.incident, case.incident.since.isoformat(timespec="seconds")
         what = incident.what if case.is_open else f"resolved: {incident.what}"
-        body = {
+        body = asdict(incident) | {
             "id": case.id,
             "live_model": name,
             "status": case.status,
-            "kind": incident.kind,
-            "subject": incident.subject,
-            "what": incident.what,
             "since": since,
-            "command": incident.command,
             "page": page,
             "text": f"{name}: {what}, since {since}; see {incident.command}; {page}",
         }

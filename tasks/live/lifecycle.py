@@ -1,10 +1,8 @@
 """The lifecycle state of a live model: what it remembers from one update to the next."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from typing import Any, Self
 
 from pydantic import TypeAdapter
@@ -80,15 +78,12 @@ class LifecycleState:
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Read what `dump` wrote, see `leaseboard.tasks.store.live_model.State.lifecycle`."""
-        found: Self = _adapter(cls).validate_python(values)
+        found: Self = _ADAPTER.validate_python(values)
         return found
 
     def dump(self) -> dict[str, Any]:
         """Return the fields by name, as JSON has them."""
-        found: dict[str, Any] = json.loads(_adapter(type(self)).dump_json(self))
-        return found
+        return _ADAPTER.dump_python(self, mode="json")
 
 
-@cache
-def _adapter(kind: type[LifecycleState]) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+_ADAPTER: TypeAdapter[Any] = TypeAdapter(LifecycleState)

@@ -15,7 +15,6 @@ from datetime import datetime
 from pathlib import Path
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.tables.values import ValueKind
 from leaseboard.tasks.live.candidates import Shadow
 from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, Contract, read_contract
 from leaseboard.tasks.live.lifecycle import LifecycleState
@@ -26,14 +25,9 @@ from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import PATIENCE, State
 from leaseboard.tasks.store.live_tables import Changes, digest_of
 
-_HELD: dict[ValueKind, str] = {
-    "number": "numbers",
-    "integer": "numbers",
-    "flag": "numbers",
-    "date": "dates",
-    "text": "words",
-    "category": "words",
-}
+_HELD = dict.fromkeys(("number", "integer", "flag"), "numbers") | {
+    "date": "dates", "text": "words", "category": "words"
+}  # fmt: skip
 """What a column of a kind holds for a candidate; among kinds of one sort a contract may change."""
 _FIX = "write it back, or start another live model under another name"
 

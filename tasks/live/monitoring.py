@@ -33,10 +33,6 @@ def monitor(update: Update, work: Work) -> None:
     if champion is None:
         return
     monitored, number = update.lifecycle.monitored, str(champion.number)
-    for day in {row.day for row in work.labelled}:
-        rows_of_day, was_alarming = monitored.outcomes.last(day)
-        if rows_of_day:
-            work.doubtful[day] = was_alarming
     inputs = list(days_of(update, work.rows.new, number, INPUTS))
     outcomes = list(days_of(update, work.labelled, number, OUTCOMES))
     for day, group, predicted in inputs:
@@ -48,10 +44,8 @@ def monitor(update: Update, work: Work) -> None:
         losses = [loss_of(each, label) for each, label in zip(predicted, labels, strict=True)]
         predictions: Any = pd.Series([likeliest(each) for each in predicted])
         if isinstance(predicted[0], Mapping):
-            labels, predictions = (
-                [str(each) for each in labels],
-                pd.DataFrame(predicted).fillna(0.0),
-            )
+            labels = [str(each) for each in labels]
+            predictions = pd.DataFrame(predicted).fillna(0.0)
         report = monitored.compare(day, pd.Series(labels), predictions, pd.Series(losses))
         if work.made_champion:  # the past, which the first champion has just learned
             continue

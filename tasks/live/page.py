@@ -1,6 +1,5 @@
 """The page of a live model, which opens offline, and a few lines for a terminal."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -74,10 +73,15 @@ def build(record: ModelRecord, folder: Path) -> Path:
         for incident in (case.incident for case in record.open)
     ]
     title, frame = "Open incidents", pd.DataFrame(open_rows)
+    changes = listed(
+        "candidates", "Champion and challengers", happened(record, CHANGES),
+        "No candidate was created yet: the first is when enough labels have come.",
+    )  # fmt: skip
+    found = listed("incidents", "Incidents", happened(record, INCIDENTS), "No incidents so far.")
+    sections = [losses(record), changes, found, quarantine(record), batches(record)]
     html = page_of(
         settings.name,
-        [losses(record), *histories(record), quarantine(record),
-         batches(record)],
+        sections,
         description=f"Predicts {data.target} with {settings.model.algorithm} from"
         f" {'/'.join(Path(data.pattern).parts[-2:])}. As of {record.now:%Y-%m-%d %H:%M} UTC.",
         answers=answers,
@@ -116,17 +120,6 @@ def losses(record: ModelRecord) -> Section:
     return Section("losses", title, nav="Quality", figures=[figure])
 
 
-def histories(record: ModelRecord) -> list[Section]:
-    """Return what happened to candidates, and the incidents with what else was found."""
-    return [
-        listed(
-            "candidates", "Champion and challengers", happened(record, CHANGES),
-            "No candidate was created yet: the first is when enough labels have come.",
-        ),
-        listed("incidents", "Incidents", happened(record, INCIDENTS), "No incidents so far."),
-    ]  # fmt: skip
-
-
 def happened(record: ModelRecord, kinds: Collection[str]) -> list[Row]:
     """Return the history of some kinds, the newest first."""
     names = {str(number): name_of(each) for number, each in record.candidates.items()}
@@ -144,19 +137,17 @@ def happened(record: ModelRecord, kinds: Collection[str]) -> list[Row]:
 
 def quarantine(record: ModelRecord) -> Section:
     """Return rows that broke the contract, by batch and reason, the newest first."""
-    found = record.state.quarantined_rows()
     batches = {each["number"]: each for each in record.batches}
-    groups = Counter((each["batch"], each["reason"]) for each in found)
-    first = {(each["batch"], each["reason"]): each["id"] for each in found}
+    found = pd.DataFrame(record.state.quarantined_rows(), columns=["batch", "reason", "id"])
     rows = [
         {
             "Came (UTC)": moment(batches[number]["at"]),
             "Batch": batches[number]["name"],
             "Reason": reason,
-            "The first of them": first[number, reason],
-            "Rows": count,
+            "The first of them": ids.iloc[0],
+            "Rows": len(ids),
         }
-        for (number, reason), count in groups.items()
+        for (number, reason), ids in found.groupby(["batch", "reason"], sort=False)["id"]
     ]
     return listed("quarantine", "Quarantined rows", rows, "No row was quarantined.")
 
@@ -264,7 +255,7 @@ def trouble(record: ModelRecord) -> str:
 def last_update(record: ModelRecord) -> str:
     """Return what the last update did."""
     found = record.state.last_update()
-    if found is None:
+    if not found:
         return "There was no update yet."
     began = f"{found['began'][:16].replace('T', ' ')} UTC"
     if found["ended"] is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 from leaseboard.algorithms.measures import skill_over
@@ -20,11 +20,17 @@ from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.owners import operator
 from leaseboard.tasks.models.model import Prediction
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import HistoryEntry, ModelCandidate, StoredRow, in_role
+from leaseboard.tasks.store.live_tables import (
+    HistoryEntry,
+    ModelCandidate,
+    StoredRow,
+    added,
+    in_role,
+)
 
 Sums = dict[str, float]
-"""Of rows: ``loss`` and, of numbers, ``absolute``, ``square``, ``inside``, ``intervals``; of
-classes ``error`` and ``sure``, the probability of the likeliest class."""
+"""Of rows: how many, ``rows``, their ``loss`` and, of numbers, ``absolute``, ``inside``,
+``intervals``; of classes ``error``."""
 
 
 def loss_of_row(prediction: Prediction, label: Any) -> Sums:
@@ -41,24 +47,24 @@ def loss_of_row(prediction: Prediction, label: Any) -> Sums:
     Examples
     --------
     >>> loss_of_row(3.0, 5.0)
-    {'loss': 4.0, 'absolute': 2.0, 'square': 4.0}
+    {'rows': 1.0, 'loss': 4.0, 'absolute': 2.0}
     >>> loss_of_row([3.0, 1.0, 4.0], 5.0)
-    {'loss': 4.0, 'absolute': 2.0, 'square': 4.0, 'inside': 0.0, 'intervals': 1.0}
+    {'rows': 1.0, 'loss': 4.0, 'absolute': 2.0, 'inside': 0.0, 'intervals': 1.0}
     >>> loss_of_row({"no": 0.75, "yes": 0.25}, "no")
-    {'loss': 0.125, 'error': 0.0, 'sure': 0.75}
+    {'rows': 1.0, 'loss': 0.125, 'error': 0.0}
     """
     if isinstance(prediction, Mapping):
         label = str(label)
         likeliest = max(prediction, key=prediction.__getitem__)
         brier = sum((p - (name == label)) ** 2 for name, p in prediction.items())
         return {
+            "rows": 1.0,
             "loss": brier + (label not in prediction),
             "error": float(likeliest != label),
-            "sure": prediction[likeliest],
         }
     middle, *ends = prediction if isinstance(prediction, list) else [prediction]
     error = middle - float(label)
-    found = {"loss": error * error, "absolute": abs(error), "square": error * error}
+    found = {"rows": 1.0, "loss": error * error, "absolute": abs(error)}
     if ends:
         found |= {"inside": float(ends[0] <= label <= ends[1]), "intervals": 1.0}
     return found
@@ -77,25 +83,13 @@ def losses_of(rows: Sequence[StoredRow]) -> list[dict[int, Sums]]:
 
 def by_day(
     rows: Sequence[StoredRow], losses: Sequence[Mapping[int, Sums]]
-) -> dict[tuple[str, int], tuple[int, Sums]]:
-    """Return counts of rows and sums of their losses by day and candidate."""
-    days: dict[tuple[str, int], tuple[int, Sums]] = {}
+) -> dict[tuple[str, int], Sums]:
+    """Return the sums of the losses of rows by day and candidate."""
+    days: dict[tuple[str, int], Sums] = {}
     for row, each in zip(rows, losses, strict=True):
         for number, sums in each.items():
-            count, before = days.get((row.day, number), (0, {}))
-            days[row.day, number] = count + 1, added(before, sums)
+            days[row.day, number] = added(days.get((row.day, number), {}), sums)
     return days
-
-
-def added(sums: Mapping[str, float], more: Mapping[str, float]) -> Sums:
-    """Return the sums of both.
-
-    Examples
-    --------
-    >>> added({"loss": 1.0}, {"loss": 2.0, "error": 1.0})
-    {'loss': 3.0, 'error': 1.0}
-    """
-    return {**sums, **{name: sums.get(name, 0.0) + value for name, value in more.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,33 +98,29 @@ class LossTotal:
 
     Examples
     --------
-    >>> sums = {"loss": 8.0, "absolute": 4.0, "square": 8.0, "inside": 1.0, "intervals": 2.0}
-    >>> LossTotal(2, sums).measures
+    >>> sums = {"rows": 2.0, "loss": 8.0, "absolute": 4.0, "inside": 1.0, "intervals": 2.0}
+    >>> LossTotal(sums).measures
     {'loss': 4.0, 'mae': 2.0, 'rmse': 2.0, 'coverage': 0.5}
     """
 
-    rows: int = 0
-    sums: Sums = field(default_factory=dict)
+    sums: Sums
 
-    @classmethod
-    def of(cls, totals: Iterable[LossTotal]) -> LossTotal:
-        """Add totals up."""
-        rows, sums = 0, Sums()
-        for each in totals:
-            rows, sums = rows + each.rows, added(sums, each.sums)
-        return cls(rows, sums)
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return int(self.sums.get("rows", 0))
 
     @property
     def loss(self) -> float:
         """The mean loss of a row."""
-        return self.sums["loss"] / self.rows
+        return self.sums["loss"] / self.sums["rows"]
 
     @property
     def measures(self) -> dict[str, float]:
         """Measures in the target's own unit: mae and rmse, or error and brier."""
         sums, rows, found = self.sums, self.rows, {"loss": self.loss}
         if "absolute" in sums:
-            found |= {"mae": sums["absolute"] / rows, "rmse": math.sqrt(sums["square"] / rows)}
+            found |= {"mae": sums["absolute"] / rows, "rmse": math.sqrt(self.loss)}
         else:
             found |= {"error": sums["error"] / rows, "brier": self.loss}
         if sums.get("intervals"):
@@ -171,35 +161,18 @@ def name_of(candidate: ModelCandidate) -> str:
 
 
 class ModelRecord:
-    """Record of a live model at a moment; each part is read when it is first asked for."""
+    """Record of a live model at a moment.
+
+    - `lifecycle`, `candidates`, `history`, `batches`: as the state has them, the oldest first.
+    - `waiting`: how many rows wait for their label, by day.
+    """
 
     def __init__(self, settings: LiveSettings, state: State, now: datetime) -> None:
         self.settings, self.state, self.now = settings, state, now
-
-    @cached_property
-    def lifecycle(self) -> LifecycleState:
-        """State of the live model between updates."""
-        return LifecycleState.read(self.state.lifecycle())
-
-    @cached_property
-    def candidates(self) -> Mapping[int, ModelCandidate]:
-        """All candidates by number."""
-        return {each.number: each for each in self.state.candidates()}
-
-    @cached_property
-    def history(self) -> Sequence[HistoryEntry]:
-        """The history, the oldest entry first."""
-        return self.state.history()
-
-    @cached_property
-    def batches(self) -> Sequence[Mapping[str, Any]]:
-        """All batches, the oldest first."""
-        return self.state.batches()
-
-    @cached_property
-    def waiting(self) -> Mapping[str, int]:
-        """Rows whose label has not come, by day."""
-        return self.state.waiting()
+        self.lifecycle = LifecycleState.read(state.lifecycle())
+        self.candidates = {each.number: each for each in state.candidates()}
+        self.history, self.batches = state.history(), state.batches()
+        self.waiting = state.waiting()
 
     @cached_property
     def days(self) -> Mapping[str, Mapping[int, LossTotal]]:
@@ -207,9 +180,8 @@ class ModelRecord:
         found: dict[str, dict[int, LossTotal]] = {}
         last = (self.now + AHEAD).date().isoformat()
         for each in self.state.days():
-            if each["rows"] and each["day"] <= last:
-                total = LossTotal(each["rows"], each["sums"])
-                found.setdefault(each["day"], {})[each["candidate"]] = total
+            if each["day"] <= last:
+                found.setdefault(each["day"], {})[each["candidate"]] = LossTotal(each["sums"])
         return found
 
     def days_of(self, number: int) -> dict[str, LossTotal]:
@@ -251,7 +223,8 @@ class ModelRecord:
 
     def total(self, number: int, days: Sequence[str]) -> LossTotal:
         """Return the losses of a candidate over those of the days that it has predicted."""
-        return LossTotal.of(self.days[day][number] for day in days if number in self.days[day])
+        each_day = (self.days[day][number].sums for day in days if number in self.days[day])
+        return LossTotal(reduce(added, each_day, {}))
 
     def scores(self, number: int, days: Sequence[str]) -> dict[str, float]:
         """Return the measures of a candidate over days, with the skill over naive baselines.

@@ -1,6 +1,7 @@
 """FILE.yaml of a live model: which data, which model, and when challengers are made."""
 
 import glob
+import math
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -12,13 +13,8 @@ from leaseboard.tasks.jobs.job import text_keys
 from leaseboard.tasks.machine.addresses import is_variable
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
-_UNITS = {
-    "w": timedelta(weeks=1),
-    "d": timedelta(days=1),
-    "h": timedelta(hours=1),
-    "m": timedelta(minutes=1),
-    "s": timedelta(seconds=1),
-}
+_UNITS = {"w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
+"""Seconds."""
 
 
 def duration(text: object) -> timedelta:
@@ -34,7 +30,7 @@ def duration(text: object) -> timedelta:
     found = re.fullmatch(r"(\d{1,6})([wdhms])", text) if isinstance(text, str) else None
     if found is None:
         raise ValueError("a duration is a whole number and its unit, such as 7d, 12h or 30m")
-    return int(found[1]) * _UNITS[found[2]]
+    return timedelta(seconds=int(found[1]) * _UNITS[found[2]])
 
 
 def in_words(length: timedelta) -> str:
@@ -45,7 +41,7 @@ def in_words(length: timedelta) -> str:
     >>> in_words(timedelta(days=2)), in_words(timedelta(hours=36))
     ('2d', '36h')
     """
-    seconds = -(-length // _UNITS["s"]) * _UNITS["s"]
+    seconds = math.ceil(length.total_seconds())
     unit = next(unit for unit, size in _UNITS.items() if not seconds % size)
     return f"{seconds // _UNITS[unit]}{unit}" if seconds else "0s"
 
@@ -161,7 +157,7 @@ class LiveSettings(Strict):
 
     @model_validator(mode="after")
     def _check_retention(self) -> Self:
-        least = max(self.data.label_delay, _UNITS["d"])
+        least = max(self.data.label_delay, timedelta(days=1))
         if self.retention is not None and self.retention < least:
             raise ValueError(
                 f"retention {in_words(self.retention)} is below {in_words(least)}: a day, and as"

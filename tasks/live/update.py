@@ -76,7 +76,7 @@ class Update:
         live.serve_purpose(self.lifecycle)
         self.contract, self.shadow = live.contract, live.shadow()
         before = self.state.last_update()
-        if before is not None and before["ended"] is None:
+        if before and before["ended"] is None:
             what = f"the update of {before['began'][:16]} did not end: what it had not finished is"
             self.incident(*LAST_UPDATE, f"{what} done again")
 
@@ -253,7 +253,7 @@ class Update:
                 for each in work.losses
                 if champion.number in each and rival.number in each
             ]
-            ours, theirs = [each for each, _ in both], [each for _, each in both]
+            ours, theirs = ([each[i] for each in both] for i in (0, 1))
             self.lifecycle.tests[role] = self.test_of(role).update_many(ours, theirs)
 
     def test_of(self, role: str) -> SequentialTest:

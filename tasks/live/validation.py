@@ -19,8 +19,7 @@ MOST_REMARKS = 3
 REPEATED = 0.5
 """The share of a batch from which on rows that had come before are reported."""
 BEGIN_AGAIN = (
-    ": if {id} begins again, as each month, join the time to it at the source, such as 2026-02-17,"
-    " and deliver the file again"
+    ": if {id} begins again, join the time to it, such as 2026-02-17, and deliver it again"
 )
 """How to fix ids that are of other rows."""
 GRACE = timedelta(days=1)

@@ -38,7 +38,7 @@ def outcome(home, messages=(), events=()):
         "rows": query(state, "select id, day, label, label_batch from live_sales_rows"),
         "quarantine": query(state, "select id, reason, row from live_sales_rejected"),
         "early": query(state, "select id, label from live_sales_early"),
-        "days": query(state, "select day, candidate, rows, sums from live_sales_days"),
+        "days": query(state, "select day, candidate, sums from live_sales_days"),
         "models": query(state, "select number, role, learned, model from live_sales_candidate"),
         "history": query(
             state,

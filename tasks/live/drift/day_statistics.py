@@ -72,18 +72,6 @@ def shown(series: str, value: float) -> float:
     return -value if statistic == "disagreement" else value
 
 
-def title_of(series: str) -> str:
-    """Return the name of a series whose values are `shown`.
-
-    Examples
-    --------
-    >>> title_of("predictions: disagreement"), title_of("price: middle")
-    ('predictions: agreement', 'price: middle')
-    """
-    column, statistic = divided(series)
-    return f"{column}: agreement" if statistic == "disagreement" else series
-
-
 def is_number(values: pd.Series) -> bool:
     """Return whether values have a scale: flags, texts and categories do not."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
@@ -111,16 +99,13 @@ def of_errors(
 
     Predictions of classes are the probabilities, a column a class.
     """
-    loss = float(losses.mean())
     if isinstance(predictions, pd.DataFrame):
-        return {
-            "predictions: loss": loss,
-            "predictions: disagreement": -_separation(labels, predictions),
-        }
-    return {
-        "predictions: error": float(np.log(max(loss, 1e-12))),
-        "predictions: disagreement": -_agreement(labels, predictions),
-    }
+        size, agreement = {"loss": float(losses.mean())}, _separation(labels, predictions)
+    else:
+        size = {"error": float(np.log(max(losses.mean(), 1e-12)))}
+        agreement = _agreement(labels, predictions)
+    found = size | {"disagreement": -agreement}
+    return {f"predictions: {statistic}": value for statistic, value in found.items()}
 
 
 def new_usual(values: pd.Series, usual: Mapping[str, float] | None) -> dict[str, float] | None:

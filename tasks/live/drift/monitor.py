@@ -139,13 +139,10 @@ class DayFinding:
         Such as ``price: middle``.
     what : str
         One line for a person.
-    since : str
-        The day on which it began.
     """
 
     series: str
     what: str
-    since: str
 
 
 @dataclass(frozen=True)
@@ -210,13 +207,6 @@ class MonitoredDays:
     sums: dict[str, DriftSums] = field(default_factory=dict)
     begun: BeforeLastDay = field(default_factory=BeforeLastDay)
 
-    def last(self, day: str) -> tuple[int, bool]:
-        """Return how many rows of a day were seen last, and whether they were alarming."""
-        if day not in self.days:
-            return 0, False
-        place = self.days.index(day)
-        return self.rows[place], bool(self.alarmed[place])
-
     def add(
         self, day: str, columns: Iterable[tuple[str, pd.Series]], errors: Signature | None = None
     ) -> DayReport:
@@ -241,10 +231,10 @@ class MonitoredDays:
         for name in today:
             self.values.setdefault(name, [np.nan] * len(self.days))
         drifted = self._drift(day, today) if is_last else []
-        worse = self._worse(day, today, rows)
+        worse = self._worse(today, rows)
         drifted = [each for each in drifted if each.series not in self.begun.drifted]
         self.begun.drifted |= {each.series for each in drifted}
-        report = DayReport(self._alarms(day, today, rows), drifted, worse)
+        report = DayReport(self._alarms(today, rows), drifted, worse)
         for name, values in columns if is_last else ():
             usual = new_usual(values, self.usual.get(name))
             if usual is not None:
@@ -257,7 +247,7 @@ class MonitoredDays:
         self._forget()
         return report
 
-    def _alarms(self, day: str, today: Signature, rows: int) -> list[DayFinding]:
+    def _alarms(self, today: Signature, rows: int) -> list[DayFinding]:
         if len(self.days) < unusual_days.LEAST:
             return []
         names = list(self.values)
@@ -274,10 +264,10 @@ class MonitoredDays:
                 f"{said(names[i])} is {shown(names[i], now[i]):.4g}, and was {low:.4g} to"
                 f" {high:.4g} on the {len(there)} days before"
             )
-            found.append(DayFinding(names[i], what, day))
+            found.append(DayFinding(names[i], what))
         return found
 
-    def _worse(self, day: str, today: Signature, rows: int) -> list[DayFinding]:
+    def _worse(self, today: Signature, rows: int) -> list[DayFinding]:
         found = []
         for name in today.keys() & {"predictions: error", "predictions: loss"}:
             now, before = today[name], np.array(self.values[name])
@@ -286,7 +276,7 @@ class MonitoredDays:
             ):
                 usual, loss = (shown(name, each) for each in (float(np.nanmedian(before)), now))
                 what = f"{said(name)} is {loss:.4g}, and was about {usual:.4g} before"
-                found.append(DayFinding(name, what, day))
+                found.append(DayFinding(name, what))
         return found
 
     def _drift(self, day: str, today: Signature) -> list[DayFinding]:
@@ -309,7 +299,7 @@ class MonitoredDays:
                 what = (
                     f"{said(name)} is {shown(name, now):.4g}, and was about {earlier:.4g} before"
                 )
-                found.append(DayFinding(name, f"{what} {since}", since))
+                found.append(DayFinding(name, f"{what} {since}"))
         return found
 
     def _forget(self) -> None:

@@ -59,5 +59,6 @@ def lived(tmp_path_factory):
         quarantined=[("x", "price 9000 is above 120", "{}")], lifecycle=lifecycle.dump(),
         history=[HistoryEntry(at, "opened", "price", what)],
     ))  # fmt: skip
-    state.end_update(state.begin_update(at), at, {"new": 40})
+    state.begin_update(at)
+    state.end_update(at, {"new": 40})
     return ModelRecord(shop.live.settings, state, now + timedelta(hours=1))

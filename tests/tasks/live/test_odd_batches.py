@@ -133,7 +133,7 @@ def test_ids_that_begin_again_are_reported_with_how_to_fix_them(world):
     assert len(world.update(2).incidents) == 1
     (said,) = [each for each in opened(world) if "quarantined" in each]
     assert f"{len(again)} of {len(again)} rows quarantined: its order is that of an" in said
-    assert "join the time to it at the source, such as 2026-02-17, and deliver the file" in said
+    assert "join the time to it, such as 2026-02-17, and deliver it again" in said
     world.deliver(2, again.assign(order="2026-02-" + again["order"].astype(str)), name="fixed")
     assert world.update(2).counts["new"] == 20
     assert "ids" not in {each.kind for each in world.update(4).incidents}

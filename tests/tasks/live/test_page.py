@@ -51,9 +51,9 @@ def test_the_baseline_is_compared_on_the_days_of_the_champion(tmp_path, lived):
         number: ModelCandidate(number, role, name, None, 9, "2026-01-02", "the first")
         for number, (role, name) in names.items()
     }
-    easy, hard = ({"loss": n, "absolute": n, "square": n} for n in (4.0, 100.0))
+    easy, hard = (LossTotal({"rows": 1.0, "loss": n, "absolute": n}) for n in (4.0, 100.0))
     record.days = {
-        "2026-01-01": {2: LossTotal(1, hard)},
-        "2026-01-02": {1: LossTotal(1, easy), 2: LossTotal(1, easy)},
+        "2026-01-01": {2: hard},
+        "2026-01-02": {1: easy, 2: easy},
     }
     assert "no better than running-mean with 2, " in quality(record)
