@@ -15,8 +15,8 @@ TOP = """\
 # Command line
 
 `leaseboard COMMAND --help` prints what is here. `-q` (`--quiet`) prints results, warnings and
-errors only, `-v` (`--verbose`) also each step and the log of Prefect, and `--debug` the
-traceback of an error. You can write these three before or after the command.
+errors only, and `--debug` the traceback of an error. You can write them before or after the
+command.
 `leaseboard --version` prints the version.
 
 **Completion.** `leaseboard --install-completion` sets up your shell (bash, zsh, fish or

@@ -11,41 +11,40 @@ import json
 import os
 import shutil
 import tempfile
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, TypeVar
 
 from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.console import (
-    new_folder,
     notify_listeners,
+    output_folder,
     say,
     say_damage,
     say_progress,
     shows_bar,
 )
-from leaseboard.flows.executor import Executor
 from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
 from leaseboard.tasks.jobs.diagnostic_codes import lines_of
-from leaseboard.tasks.jobs.job import Result, replayed_cpu_seconds
+from leaseboard.tasks.jobs.job import Job, Result, replayed_cpu_seconds
 from leaseboard.tasks.jobs.prepared import Prepared, group
 from leaseboard.tasks.jobs.run import failed, verdict
-from leaseboard.tasks.jobs.suites.plan import Planned, plan, require_ranking
+from leaseboard.tasks.jobs.suites.plan import Planned, plan
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.addresses import discreet, mlflow_ui, redacted
+from leaseboard.tasks.machine.addresses import mlflow_ui, redacted
 from leaseboard.tasks.machine.disk import FULL
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
-from leaseboard.tasks.pool.attempts import Attempt
+from leaseboard.tasks.pool.workers import Attempt, RunsJobs
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track.publish import Place
@@ -96,134 +95,149 @@ def plan_jobs(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Pla
     return planned
 
 
-def run_jobs(
-    suite: Suite,
-    planned: list[Planned],
-    data: dict[str, CachedDataset],
-    executor: Executor,
-    *,
-    out: Path,
-    tracking_uri: str | None = None,
-) -> Outcome:
-    """Run the jobs of `planned` that are not done, and record all under `out` and in MLflow.
+Value = TypeVar("Value")
+
+
+class Executor:
+    """Executor of the steps of a run in this thread, and of its jobs from `size` threads.
+
+    - `runs`: runs a job.
+    - `stop`: makes every running job return.
+    """
+
+    def __init__(self, runs: RunsJobs, size: int, stop: Callable[[], None]) -> None:
+        self.ahead = 2 * size
+        self.runs = runs
+        self.stop = stop
+        self._threads = ThreadPoolExecutor(max_workers=size)
+
+    def perform(self, body: Callable[[Executor], Value]) -> Value:
+        """Return the value of `body`, which chains the steps."""
+        with self._threads:
+            try:
+                return body(self)
+            except BaseException:
+                self._threads.shutdown(wait=False, cancel_futures=True)
+                self.stop()
+                raise
+
+    def call(self, step: Callable[..., Value], *given: Any, **named: Any) -> Value:
+        """Carry out a step, a function of `leaseboard.tasks.steps.plain`, at once."""
+        with Activity(step.__name__):
+            return step(*given, **named)
+
+    def submit(self, job: Job, key: str, data: Prepared | None) -> Future[Attempt]:
+        """Start a job next to others."""
+        return self._threads.submit(self.runs, job, key, data)
+
+    def release(self, data: Prepared) -> None:
+        """Drop the parts of `data`: no other job will use them."""
+
+
+class JobWaitsError(LeaseboardError):
+    """Job that is not done: its data or its code differ from those of the last run."""
+
+
+def idle() -> Executor:
+    """Return an executor of a run whose jobs are all done; it raises JobWaitsError for another."""
+
+    def refuse(job: Job, _key: str, _prepared: Prepared | None) -> Attempt:
+        raise JobWaitsError(f"{job.name} on {job.data} waits")
+
+    return Executor(refuse, 1, lambda: None)
+
+
+class Run:
+    """Jobs of a run that are not done: started with what they share, recorded and shown.
 
     - `data`: cached datasets by reference; a job on other data loads them itself.
     - `out`: an existing folder that this process has locked.
     - `tracking_uri`: the MLflow store; None records nothing there.
     """
-    results.discard_unfinished(out)
-    earlier = [entry.earlier for entry in planned if entry.earlier is not None]
-    keys, rule = [entry.key for entry in planned], suite.tracking.configurations
-    if tracking_uri is None:
-        recorder = Recorder(out, [], None)
-    else:
-        uri = tracking_uri
-
-        def open_tracker() -> Tracker:
-            tracker = Tracker(uri, suite.name, keys, rule=rule)
-            with suppress(OSError):  # a full disk costs the links of the page alone
-                place = json.dumps(tracker.place).encode()
-                results.write_atomically(out / results.MLFLOW_FILE, place)
-            return tracker
-
-        recorder = Recorder(out, earlier, open_tracker)
-    rows = {result.key: result for result in earlier}
-    waiting = [*{entry.key: entry for entry in planned if not entry.done}.values()]
-    problems: list[str] = []
-    starter = _Starter(waiting, data, executor, out, problems)
-    try:
-        shown = show_progress(len(planned), len(earlier), suite.data_names)
-        with recorder, shown as show_result:
-            # Whole repetitions first: a run that is stopped has complete ones to compare.
-            waiting.sort(key=lambda each: each.job.repetition)
-            for entry, attempt in plain.run_all(waiting, starter.submit, ahead=executor.ahead):
-                result = _with_files(out, entry, attempt).kept_for(entry.job, entry.version)
-                rows[result.key] = result
-                if result.reason.startswith(FULL) and result.reason not in problems:
-                    problems.append(result.reason)
-                reach("run.before-result")
-                with _kept(problems, "the result", entry, out):
-                    results.finish(out, result)
-                    reach("run.after-result")
-                    recorder.job_is_over(result)
-                show_result(result)
-                starter.ended(entry)
-    finally:
-        results.discard_unfinished(out)
-    ordered = [rows[entry.key] for entry in planned]
-    results.assemble(out, ordered)
-    return Outcome(ordered, problems + recorder.problems)
-
-
-def _with_files(out: Path, entry: Planned, attempt: Attempt) -> Result:
-    """Return the result of an attempt, after writing what a job on another machine has sent."""
-    if attempt.files is None:
-        return attempt.result
-    try:
-        folder = results.begin(out, entry.key)
-        for name, content in attempt.files.items():
-            (folder / name).write_bytes(content)
-    except OSError as error:
-        return failed(entry.job, *verdict(error), key=entry.key, digest=entry.digest)
-    return attempt.result
-
-
-@contextmanager
-def _kept(problems: list[str], what: str, entry: Planned, out: Path) -> Iterator[None]:
-    """Report what could not be written of a job; the run goes on."""
-    try:
-        yield
-    except OSError as error:
-        job = f"{entry.job.name} on {entry.job.data}"
-        problems.append(f"{what} of {job} was not kept: {error.strerror} ({out})")
-
-
-class _Starter:
-    """Starter of jobs: prepares inputs for the first job that needs them, removes them at last."""
 
     def __init__(
         self,
-        waiting: list[Planned],
+        suite: Suite,
+        planned: list[Planned],
         data: dict[str, CachedDataset],
         executor: Executor,
         out: Path,
-        problems: list[str],
+        tracking_uri: str | None,
     ) -> None:
-        self._data = data
-        self._executor = executor
-        self._out = out
-        self._problems = problems
+        self._suite, self._planned, self._out = suite, planned, out
+        self._data, self._executor, self._uri = data, executor, tracking_uri
+        self._problems: list[str] = []
+        self._waiting = [*{entry.key: entry for entry in planned if not entry.done}.values()]
+        # Whole repetitions first: a run that is stopped has complete ones to compare.
+        self._waiting.sort(key=lambda each: each.job.repetition)
         self._made: dict[tuple[str, str], Prepared | Exception] = {}
         # What each job shares with others, and with how many that are still to come.
         self._shares = {
             entry.key: (entry.job.data, group(entry.job))
-            for entry in waiting
+            for entry in self._waiting
             if entry.waits and entry.job.data in data
         }
         self._users = Counter(self._shares.values())
 
-    def submit(self, entry: Planned) -> Future[Attempt]:
+    def run(self) -> Outcome:
+        """Run the jobs, and record all under `out` and in MLflow."""
+        results.discard_unfinished(self._out)
+        earlier = [entry.earlier for entry in self._planned if entry.earlier is not None]
+        recorder = Recorder(self._out, earlier, self._tracker if self._uri else None)
+        rows = {result.key: result for result in earlier}
+        total = len(self._planned)
+        try:
+            with recorder, Activity("run", total, "jobs", len(earlier)) as work:
+                ended = plain.run_all(self._waiting, self._submit, ahead=self._executor.ahead)
+                for done, (entry, attempt) in enumerate(ended, len(earlier) + 1):
+                    result = self._result(entry, attempt)
+                    rows[result.key] = result
+                    reach("run.before-result")
+                    try:
+                        results.finish(self._out, result)
+                        reach("run.after-result")
+                        recorder.job_is_over(result)
+                    except OSError as error:  # the run goes on
+                        job = f"{entry.job.name} on {entry.job.data}"
+                        said = f"the result of {job} was not kept: {error.strerror} ({self._out})"
+                        self._problems.append(said)
+                    work.done = done
+                    self._show(result, f"[{done:>{len(str(total))}}/{total}]", work)
+                    self._release(entry)
+        finally:
+            results.discard_unfinished(self._out)
+        ordered = [rows[entry.key] for entry in self._planned]
+        results.assemble(self._out, ordered)
+        return Outcome(ordered, self._problems + recorder.problems)
+
+    def _tracker(self) -> Tracker:
+        """Return what logs jobs to MLflow, and note where, for the links of the page."""
+        assert self._uri is not None
+        keys, rule = [entry.key for entry in self._planned], self._suite.tracking.configurations
+        tracker = Tracker(self._uri, self._suite.name, keys, rule=rule)
+        with suppress(OSError):  # a full disk costs the links alone
+            place = json.dumps(tracker.place).encode()
+            results.write_atomically(self._out / results.MLFLOW_FILE, place)
+        return tracker
+
+    def _submit(self, entry: Planned) -> Future[Attempt]:
         """Start a job; one that cannot run has ended already."""
         status, reason = "crash" if entry.fault else "skipped", entry.fault or entry.obstacle
         if not reason:
             try:
-                prepared = self._inputs(entry)
+                return self._executor.submit(entry.job, entry.key, self._inputs(entry))
             except Exception as error:  # noqa: BLE001  (as in a job: it costs those that need it)
                 status, reason = verdict(error)
-                if status in {"crash", "memout"}:  # as in a worker, the log says where
-                    trace = discreet("".join(traceback.format_exception(error)))
-                    with _kept(self._problems, "the log", entry, self._out):
-                        folder = results.begin(self._out, entry.key)
-                        (folder / results.LOG).write_text(trace, encoding="utf-8")
-            else:
-                return self._executor.submit(entry.job, entry.key, prepared)
         none = Future[Attempt]()
         result = failed(entry.job, status, reason, key=entry.key, digest=entry.digest)
         none.set_result(Attempt(result))
         return none
 
     def _inputs(self, entry: Planned) -> Prepared | None:
-        """Return the inputs of a job; None if it loads its data itself."""
+        """Return the inputs of a job, made for the first that needs them.
+
+        None if it loads its data itself.
+        """
         shared = self._shares.get(entry.key)
         if shared is None:
             return None
@@ -238,8 +252,8 @@ class _Starter:
             raise made
         return made
 
-    def ended(self, entry: Planned) -> None:
-        """Note that a job has ended, and remove what no other needs."""
+    def _release(self, entry: Planned) -> None:
+        """Remove the inputs of a job that has ended, if no other needs them."""
         shared = self._shares.get(entry.key)
         if shared is None:
             return
@@ -250,32 +264,30 @@ class _Starter:
             with suppress(FileNotFoundError):  # a user's code may have removed them
                 shutil.rmtree(made.parts)
 
+    def _result(self, entry: Planned, attempt: Attempt) -> Result:
+        """Return the result of an attempt, and write what a job on another machine has sent."""
+        result = attempt.result
+        try:
+            if attempt.files is not None:
+                folder = results.begin(self._out, entry.key)
+                for name, content in attempt.files.items():
+                    (folder / name).write_bytes(content)
+        except OSError as error:
+            result = failed(entry.job, *verdict(error), key=entry.key, digest=entry.digest)
+        if result.reason.startswith(FULL) and result.reason not in self._problems:
+            self._problems.append(result.reason)
+        return result.kept_for(entry.job, entry.version)
 
-@contextmanager
-def show_progress(
-    total: int, done: int, names: Mapping[str, str]
-) -> Iterator[Callable[[Result], None]]:
-    """Yield a function that shows a result: as a line, on a terminal as progress of a bar.
-
-    - `done`: jobs that were done before.
-    - `names`: what tables call a dataset, by its reference.
-    """
-    with Activity("run", total, "jobs", done) as work:
-
-        def show_result(result: Result) -> None:
-            nonlocal done
-            work.done = done = done + 1
-            line = describe(result, names.get(result.data, result.data))
-            number = f"[{done:>{len(str(total))}}/{total}] {line}"
-            if result.status != "ok":
-                say(number, err=True)
-            elif shows_bar():
-                work.what = f"run: {line[:60]}"
-                notify_listeners(number)
-            else:
-                say_progress(number)
-
-        yield show_result
+    def _show(self, result: Result, number: str, work: Activity) -> None:
+        """Show a result: as a line, on a terminal as progress of a bar."""
+        line = describe(result, self._suite.data_names.get(result.data, result.data))
+        if result.status != "ok":
+            say(f"{number} {line}", err=True)
+        elif shows_bar():
+            work.what = f"run: {line[:60]}"
+            notify_listeners(f"{number} {line}")
+        else:
+            say_progress(f"{number} {line}")
 
 
 def describe(result: Result, data: str) -> str:
@@ -311,7 +323,8 @@ def benchmark(
     - `tracking_uri`: the MLflow store; None records nothing there.
     - `boarded`: False only runs and logs the jobs, and stores their suite next to them.
     """
-    with new_folder(out), results.locked(out), _shared(out) as shared:
+    output_folder(out)
+    with results.locked(out), _shared(out) as shared:
         data: dict[str, CachedDataset] = {}
 
         def fetch(reference: str) -> str:
@@ -321,14 +334,11 @@ def benchmark(
             return data[reference].digest
 
         planned = plan_jobs(suite, out, fetch)
-        if boarded and suite.metric is not None:
-            known = {reference: kept.task for reference, kept in data.items()}
-            require_ranking(suite.metric, suite.jobs(), known)
         place = None
         if boarded and tracking_uri is not None and all(entry.done for entry in planned):
             place = plain.recorded(out, suite, tracking_uri)
         uri = None if place else tracking_uri
-        outcome = run_jobs(suite, planned, data, executor, out=out, tracking_uri=uri)
+        outcome = Run(suite, planned, data, executor, out, uri).run()
         if boarded:
             store = None if outcome.problems else tracking_uri
             problem, about = show_board(

@@ -1,7 +1,5 @@
 """The command `leaseboard`: its subcommands, and an exit code for every outcome."""
 
-import errno
-import os
 import re
 import sys
 import traceback
@@ -9,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,7 +23,6 @@ from leaseboard.algorithms.parts import missing
 from leaseboard.flows.commands import (
     archive,
     demo,
-    gate,
     learn,
     listing,
     live,
@@ -43,7 +39,6 @@ from leaseboard.flows.commands.options import (
     opt,
 )
 from leaseboard.flows.console import SIGINT_EXIT, InterruptedRunError, say
-from leaseboard.tasks.machine.failpoints import check
 
 _CommandLineError: Any = typer.BadParameter.__base__
 """Typer's error for wrong usage; the class has no public name."""
@@ -52,22 +47,8 @@ PASSED, REGRESSION, FAILED, NOTHING, USAGE = 0, 1, 2, 3, 64
 """Exit codes; never a count."""
 
 
-_PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "LEASEBOARD_CACHE", "LEASEBOARD_CONF",
-           "LEASEBOARD_MIRROR", "LEASEBOARD_STORE", "MLFLOW_TRACKING_URI", "PREFECT_HOME",
-           "PREFECT_API_DATABASE_CONNECTION_URL")  # fmt: skip
-"""Variables that name files and folders."""
 _SURROGATES = re.compile(r"[^\s\"']*[\ud800-\udfff][^\s\"']*")
 """A word in which Python holds bytes that are not UTF-8."""
-_FIXES = {
-    errno.ENOENT: "name one that exists",
-    errno.EACCES: "get the right to use it, or name another",
-    errno.EPERM: "get the right to use it, or name another",
-    errno.EROFS: "name one where you can write",
-    errno.ENOSPC: "free some of the disk, and run the same command again",
-    errno.EISDIR: "name a file",
-    errno.ENOTDIR: "name a folder",
-}
-"""Fixes of errors of the system."""
 
 
 class _Root(Commands):
@@ -97,7 +78,7 @@ PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any
     "Benchmark": {
         "run": (Command, run.run),
         "report": (FlowsCommand, run.report),
-        "gate": (FlowsCommand, gate.gate),
+        "gate": (FlowsCommand, run.gate),
     },
     "Production": {
         "live": live.app,
@@ -154,8 +135,6 @@ def _call(arguments: list[str]) -> int:
     given: set[str] = set()
     """Options of all commands that are given."""
     try:
-        check()
-        _check_names(arguments)
         outcome = app(arguments, standalone_mode=False, prog_name="leaseboard", obj=given)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
@@ -167,23 +146,6 @@ def _call(arguments: list[str]) -> int:
     if outcome == SIGINT_EXIT:  # typer returns it as well, for a command's KeyboardInterrupt
         return _complain("stopped by the user; run the same command again", SIGINT_EXIT)
     return outcome if isinstance(outcome, int) else PASSED
-
-
-def _check_names(arguments: list[str]) -> None:
-    """Raise UsageError for a name that is not UTF-8, as stores, pages and tables are."""
-    given = [("the command line", each) for each in arguments]
-    given += [
-        ("the current folder", str(Path.cwd())),
-        *((n, os.environ.get(n, "")) for n in _PLACES),
-    ]
-    for name, text in given:
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise UsageError(
-                f"{name} {text!a} is not UTF-8: give a value that is, and rename a file or folder"
-                " of that name"
-            ) from error
 
 
 def _verdict(error: Exception) -> tuple[str, int]:
@@ -199,8 +161,7 @@ def _verdict(error: Exception) -> tuple[str, int]:
             return str(error), FAILED
         case OSError():
             where = f" {error.filename!r}" if error.filename else ""
-            fix = f": {_FIXES[error.errno]}" if error.errno in _FIXES else ""
-            return f"{error.strerror or error}{where}{fix}", FAILED
+            return f"{error.strerror or error}{where}: fix that, and run it again", FAILED
         case _:
             first = str(error).partition("\n")[0]
             kind = type(error).__name__

@@ -21,14 +21,13 @@ from prefect_dask.task_runners import DaskTaskRunner
 from typing_extensions import override
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.flows.executor import Executor, Value
+from leaseboard.flows.benchmark import Executor, Value
 from leaseboard.flows.prefect_executor import PrefectExecutor
 from leaseboard.tasks.fetch.cached import FILE, receive
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.pool.attempts import Attempt
-from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.pool.workers import Attempt, WorkerPool
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 

@@ -23,40 +23,31 @@ if TYPE_CHECKING:
     from leaseboard.tasks.folder.results import Damage
 
 _listeners: list[Callable[[str], None]] = []
-_verbosity = 0
-"""-1 for --quiet, 1 for --verbose."""
+_quiet = False
 
 
-def set_verbosity(*, quiet: bool, verbose: bool) -> None:
-    """Choose how much this process prints, and the processes that it starts.
-
-    Quiet: results, warnings and errors. Otherwise also progress. Verbose: each step, and the log
-    of Prefect, too.
-    """
-    global _verbosity  # noqa: PLW0603
-    if quiet and verbose:
-        raise UsageError("--quiet and --verbose exclude each other: omit one")
-    _verbosity = int(verbose) - int(quiet)
-    if verbose:
-        os.environ["PREFECT_LOGGING_LEVEL"] = "INFO"
+def be_quiet(quiet: bool) -> None:
+    """Print, of all that this process does, only results, warnings and errors, or progress too."""
+    global _quiet  # noqa: PLW0603
+    _quiet = quiet
 
 
-def say_progress(text: str, *, level: int = 0) -> None:
-    """Print `text` on standard error, unless --quiet is given; at level 1 only with --verbose."""
-    if _verbosity >= level:
-        say(text, err=True)
-    else:
+def say_progress(text: str) -> None:
+    """Print `text` on standard error, unless --quiet is given."""
+    if _quiet:
         notify_listeners(text)
+    else:
+        say(text, err=True)
 
 
 def shows_bar() -> bool:
-    """Return whether progress is a bar: on a terminal, without --quiet and --verbose."""
-    return _verbosity == 0 and sys.stderr.isatty()
+    """Return whether progress is a bar: on a terminal, without --quiet."""
+    return not _quiet and sys.stderr.isatty()
 
 
 def watched(what: str) -> AbstractContextManager[None]:
     """Show how much of its work a command has done, unless --quiet is given."""
-    return nullcontext() if _verbosity < 0 else progress.watched(what, as_bar=shows_bar())
+    return nullcontext() if _quiet else progress.watched(what, as_bar=shows_bar())
 
 
 def say(text: object = "", *, err: bool = False) -> None:
@@ -99,24 +90,6 @@ def output_folder(path: Path) -> Path:
     check_writable(path)
     path.mkdir(parents=True, exist_ok=True)
     return path.resolve()
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield `path` as a writable folder; if an error leaves it empty, remove what was created."""
-    absent = [place for place in (path, *path.parents) if not place.exists()]
-    folder = output_folder(path)
-    try:
-        yield folder
-    except BaseException:
-        from leaseboard.tasks.folder.results import LOCK
-
-        if absent and [file.name for file in folder.iterdir()] == [LOCK]:
-            (folder / LOCK).unlink()
-        for place in absent:
-            if not any(place.iterdir()):
-                place.rmdir()
-        raise
 
 
 def check_file(path: Path) -> None:

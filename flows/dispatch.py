@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.parts import command_for
-from leaseboard.flows.benchmark import Outcome, benchmark
+from leaseboard.flows.benchmark import Executor, JobWaitsError, Outcome, benchmark, idle
 from leaseboard.flows.console import check_writable, say, terminable
-from leaseboard.flows.executor import Executor, JobWaitsError, idle
 from leaseboard.flows.prefect_events import RUN_ENDED, SUITE, current_run, emit
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.folder.results import TABLE, read_table
@@ -31,9 +29,8 @@ from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_path
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.pool.attempts import run_planned
-from leaseboard.tasks.pool.workers import WorkerPool
-from leaseboard.tasks.track.store import TrackingError, check_address, ensure_store
+from leaseboard.tasks.pool.workers import WorkerPool, run_planned
+from leaseboard.tasks.track.store import check_address
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -156,8 +153,7 @@ def dispatch(
         from leaseboard.flows.prefect_executor import in_one_run
 
         if server is not None:
-            with _prepared_meanwhile(paths.tracking_uri()):
-                address = server.wait()
+            address = server.wait()
         ended = partial(final_state, suite.name)
         outcome = in_one_run("benchmark", suite.name, address, executor, body, ended)
         return outcome
@@ -170,27 +166,6 @@ def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Itera
     with WorkerPool(max(1, size), suite.limits, mirrors=mirrors, work=options.work) as pool:
         pool.warm(expected)
         yield pool
-
-
-@contextmanager
-def _prepared_meanwhile(uri: str) -> Iterator[None]:
-    """Make the store, and import what scores and draws, while this process waits for a server.
-
-    An error is not reported here: the recorder opens the store again, and reports it.
-    """
-
-    def prepare() -> None:
-        with suppress(TrackingError):
-            ensure_store(uri)
-        for name in ("mlflow.tracking", "scipy.stats", "jinja2"):
-            importlib.import_module(name)
-
-    thread = threading.Thread(target=prepare, name="meanwhile")
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
 
 
 def final_state(suite: str, made: Outcome) -> State[Any]:

@@ -29,13 +29,13 @@ from prefect.utilities.annotations import quote
 from typing_extensions import override
 
 from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows.benchmark import Executor
 from leaseboard.flows.console import listening, report_outage, say, terminable
-from leaseboard.flows.executor import Executor
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.machine.addresses import redacted
-from leaseboard.tasks.pool.attempts import Attempt
+from leaseboard.tasks.pool.workers import Attempt
 from leaseboard.tasks.steps import prefect_tasks
 
 LEFT_SECONDS = 5.0
@@ -220,7 +220,7 @@ def _dropped(_: logging.LogRecord) -> bool:
 @contextmanager
 def logged() -> Iterator[None]:
     """Send the lines that `say` prints meanwhile to the page of the current flow run."""
-    for kind in ("flow_runs", "task_runs"):  # on the page, and with --verbose on the terminal
+    for kind in ("flow_runs", "task_runs"):  # on the page, and the terminal if asked
         logger = logging.getLogger(f"prefect.{kind}")
         logger.propagate = logging.getLogger("prefect").isEnabledFor(logging.INFO)
         logger.setLevel(logging.INFO)

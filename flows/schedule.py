@@ -1,4 +1,4 @@
-"""Suites and live models by the clock and on request: Prefect's deployments, served by Prefect.
+"""Suites and live models by the clock: Prefect's deployments, served by Prefect.
 
 A run's page in Prefect shows its steps, the leaderboard of a suite and the lines of the terminal.
 A run with a failed job is a failed run, as in MLflow.
@@ -31,8 +31,6 @@ from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.score.gate import formats
 from leaseboard.tasks.steps.prefect_tasks import artifact_key, publish
 
-ANY = "any-suite"
-"""Deployment that runs the suite of its form."""
 _ENDS = {
     0: "the gate passed", 1: "a regression was found", 2: "a job failed",
     3: "nothing was compared",
@@ -101,12 +99,12 @@ def serve_schedules(conf: Path) -> None:
             cancelled = run.state is not None and run.state.is_cancelling()
             client.set_flow_run_state(run.id, Cancelled() if cancelled else Scheduled())
             say(f"run {run.name!r} was left: it {'is cancelled' if cancelled else 'runs again'}")
-    say(f"serving {len(entries)} schedule{'s' * (len(entries) != 1)} and the form of {ANY!r}")
+    say(f"serving {len(entries)} schedule{'s' * (len(entries) != 1)}")
     serve(*deployments, pause_on_shutdown=False, print_starting_message=False)
 
 
 def _deployments(entries: list[Entry], conf: Path) -> Iterator[Any]:
-    """Yield the deployment of each schedule, whose runs do not overlap, and that of the form."""
+    """Yield the deployment of each schedule, whose runs do not overlap."""
     for entry in entries:
         performed: Flow[Any, Any] = gate_suite if entry.gate else benchmark
         given = {"suite": entry.suite, "conf": str(conf), "out": entry.out,
@@ -121,9 +119,3 @@ def _deployments(entries: list[Entry], conf: Path) -> Iterator[Any]:
             concurrency_limit=ConcurrencyLimitConfig(limit=1, collision_strategy="CANCEL_NEW"),
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
-    yield benchmark.to_deployment(
-        ANY,
-        parameters={"conf": str(conf)},
-        description="Any suite of this server, on request.",
-        entrypoint_type=EntrypointType.MODULE_PATH,
-    )

@@ -7,14 +7,12 @@ import socket
 import subprocess
 import sys
 import time
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.processes.watchdog import Watchdog, descendants, is_over, kill_tree
 
 STOP_SECONDS = 15.0
@@ -100,9 +98,6 @@ def answers(port: int) -> bool:
 
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
-MOST_LOG_BYTES = 1 << 24
-"""Size of the log above which a starting server renames it."""
-COMMAND = ("-P", "-m", "prefect", "server")
 _BATCHED = {
     # By default each change of a task's state is a transaction of its own, which searches all task
     # runs of the past: the cost of a job would grow with the history.
@@ -147,7 +142,7 @@ class PrefectServer:
             self._environment |= _UNUSED
 
     def start(self) -> None:
-        """Start the process, without waiting for it; make its database first.
+        """Start the process, without waiting for it.
 
         Raises UsageError if another server answers at the port.
         """
@@ -159,28 +154,15 @@ class PrefectServer:
                 f"port {port} is taken: set PREFECT_API_URL to use that server,"
                 " or name another --port"
             )
-        self._make_database()
         self.url = f"http://127.0.0.1:{port}/api"
-        command = [sys.executable, *COMMAND, "start", "--host", "127.0.0.1", "--port", str(port)]
-        with self._open_log() as log:
+        command = [sys.executable, "-P", "-m", "prefect", "server", "start",
+                   "--host", "127.0.0.1", "--port", str(port)]  # fmt: skip
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        # Of two servers that make their database at once one fails: they start one by one.
+        self._starting = self._log.with_suffix(".lock").open("w")
+        fcntl.flock(self._starting, fcntl.LOCK_EX)
+        with self._log.open("ab") as log:
             self._service = Service(command, self._environment, log)
-
-    def _make_database(self) -> None:
-        """Make the database if there is none: of two servers that make it at once one fails."""
-        address = os.environ.get("PREFECT_API_DATABASE_CONNECTION_URL", "")
-        home = Path(os.environ.get("PREFECT_HOME", ".prefect"))
-        which = f"{installed('prefect')}-{zlib.crc32(address.encode()):08x}"
-        ready = self._log.with_name(f"database-{which}.ready")
-        with self._open_log() as log, ready.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if ready.is_file() and (address or (home / "prefect.db").is_file()):
-                return
-            command = [sys.executable, *COMMAND, "database", "upgrade", "-y"]
-            made = subprocess.run(
-                command, env=self._environment, stdout=log, stderr=subprocess.STDOUT, check=False
-            )
-            if made.returncode == 0:  # else the server says what is wrong
-                ready.touch()
 
     def wait(self, seconds: float = START_SECONDS) -> str:
         """Wait until the server answers, and return its address.
@@ -188,32 +170,23 @@ class PrefectServer:
         Raises LeaseboardError if it ends, or does not answer in time.
         """
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            self.check()
-            if is_healthy(self.url):
-                return self.url
+        while not is_healthy(self.url):
+            code = None if self._service is None else self._service.exit_code()
+            if code is not None or time.monotonic() > deadline:
+                what = "did not answer in time" if code is None else f"ended with exit code {code}"
+                raise LeaseboardError(
+                    f"the Prefect server {what}: see {self._log}, or run without it: --local"
+                )
             time.sleep(0.1)
-        raise LeaseboardError(
-            f"the Prefect server did not answer within {seconds:g} s:"
-            f" see {self._log}, or run without it: --local"
-        )
-
-    def check(self) -> None:
-        """Raise LeaseboardError if the server has ended, or was never started."""
-        if self._service is None:
-            raise LeaseboardError("the Prefect server was not started")
-        code = self._service.exit_code()
-        if code is not None:
-            raise LeaseboardError(
-                f"the Prefect server ended with exit code {code}:"
-                f" see {self._log}, or run without it: --local"
-            )
+        self._starting.close()
+        return self.url
 
     def stop(self) -> None:
         """End what `start` started."""
         if self._service is not None:
             self._service.stop()
             self._service = None
+            self._starting.close()
 
     def __enter__(self) -> Self:
         self.start()
@@ -221,14 +194,6 @@ class PrefectServer:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    def _open_log(self) -> IO[bytes]:
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.with_suffix(".lock").open("w") as lock:  # several may start at once
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if self._log.is_file() and self._log.stat().st_size > MOST_LOG_BYTES:
-                self._log.replace(self._log.with_suffix(".old.log"))
-        return self._log.open("ab")  # another server on the same history may be writing there
 
 
 def server_log() -> Path:

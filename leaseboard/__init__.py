@@ -62,17 +62,17 @@ _NAMES = {
     "leaseboard.tasks.models.automl.search": ("SelectionSearch",),
     "leaseboard.tasks.steps.interactive": ("Leaderboard", "race"),
 }
-_PLACES = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = sorted(_PLACES)  # noqa: PLE0605
+PLACES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted(PLACES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("leaseboard")
-    if name not in _PLACES:
+    if name not in PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        value = getattr(import_module(_PLACES[name]), name)
+        value = getattr(import_module(PLACES[name]), name)
     except ModuleNotFoundError as error:
         reason = import_module("leaseboard.algorithms.parts").missing(error.name)
         if reason is None:

@@ -5,7 +5,6 @@ import os
 import pytest
 
 from leaseboard.algorithms import plugins
-from leaseboard.tasks.jobs import sandbox
 
 POINTS = "[leaseboard.algorithms]\n{0} = {1}.own:Own\n"
 
@@ -18,10 +17,6 @@ def installed(tmp_path, monkeypatch):
         "PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     )
 
-    def forget():
-        plugins.discovered.cache_clear()
-        sandbox.close()  # it has discovered what there was
-
     def install(name, points, code="raise RuntimeError('imported')\n", version="1.0"):
         about = tmp_path / f"{name}-{version}.dist-info"
         about.mkdir()
@@ -31,7 +26,7 @@ def installed(tmp_path, monkeypatch):
         package.mkdir(exist_ok=True)
         (package / "__init__.py").write_text("")
         (package / "own.py").write_text(code)
-        forget()
+        plugins.discovered.cache_clear()
 
     yield install
-    forget()
+    plugins.discovered.cache_clear()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import sys
@@ -14,9 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.flows import cli
-from leaseboard.tasks.machine.failpoints import POINTS, VARIABLE
+from leaseboard.tasks.machine.failpoints import VARIABLE
 from tests.zygote import Zygote
 
+POINTS = sorted(
+    name
+    for layer in ("tasks", "flows")
+    for path in (Path(__file__).parents[1] / layer).rglob("*.py")
+    for name in re.findall(r'\breach\("([a-z.-]+)"\)', path.read_text())
+)
+"""Every failpoint of the product."""
 passed: set[str] = set()
 """Points that any command of this process has passed."""
 

@@ -5,10 +5,6 @@ import doctest
 import importlib
 from pathlib import Path
 
-import pytest
-
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("algorithms", "flows", "tasks")
 _ROOM = rf"(?:{'|'.join(ROOMS)})"
@@ -65,7 +63,6 @@ def test_the_names_that_are_looked_for_are_found():
     assert [text for text in good if BARE.search(text)] == []
 
 
-@pytest.mark.slow
 def test_each_module_has_one_name_and_can_be_imported():
     ran = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", IMPORT_ALL % {"rooms": ROOMS}],

@@ -83,7 +83,6 @@ algorithms: [linear]
 """
 
 
-@pytest.mark.slow
 def test_an_installed_wheel_works_where_folders_have_the_names_of_its_rooms(tmp_path):
     """And raise if anybody imports them."""
     installed, project = tmp_path / "installed", tmp_path / "project"

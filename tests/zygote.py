@@ -35,7 +35,7 @@ IMPORTS = (
     "leaseboard.algorithms.chacha.presets", "leaseboard.algorithms.online_automl.online_automl",
     "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
     "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
-    "leaseboard.tasks.jobs.sandbox", "leaseboard.tasks.models.chosen",
+    "leaseboard.tasks.jobs.described", "leaseboard.tasks.models.chosen",
     "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.workers",
     "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
     "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.plain",

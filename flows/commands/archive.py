@@ -16,7 +16,7 @@ from leaseboard.flows.commands.options import (
     opt,
 )
 from leaseboard.flows.console import (
-    new_folder,
+    output_folder,
     report_damage,
     say,
 )
@@ -54,14 +54,14 @@ def merge(
         if not (folder / "jobs").is_dir():
             raise UsageError(f"{str(folder)!r} holds no results: name the output folder of a run")
 
-    from leaseboard.flows.benchmark import show_board
-    from leaseboard.flows.executor import idle
+    from leaseboard.flows.benchmark import idle, show_board
     from leaseboard.tasks.archive import runs as core
     from leaseboard.tasks.track.recorder import Recorder
     from leaseboard.tasks.track.tracker import Tracker
 
     uri = paths.tracking_uri()
-    with new_folder(run_dir) as home, results.locked(home):
+    home = output_folder(run_dir)
+    with results.locked(home):
         code = report_damage(*folders, home)
         merged = core.merge(folders, home)
         name = merged.suite.name if merged.suite else folders[0].resolve().name

@@ -32,7 +32,6 @@ from leaseboard.tasks.machine.progress import Activity
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
     from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.stream_model import LearnedTable, StreamModel
 
@@ -138,8 +137,7 @@ def learn(
             new.write_bytes(stream.dump())
         reach("learn.before-save")
     reach("learn.after-save")
-    found = _diagnosed(stream, learned, frame, file)
-    _print(stream, learned, seconds, model, found, as_json=as_json)
+    _print(stream, learned, seconds, model, as_json=as_json)
     return 0
 
 
@@ -283,41 +281,15 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
         yield
 
 
-def _diagnosed(
-    stream: StreamModel, learned: LearnedTable, frame: pd.DataFrame, file: Path
-) -> list[Diagnostic]:
-    """Return the diagnostics of a table that was learned."""
-    from leaseboard.algorithms.measures import loss_of
-    from leaseboard.tasks.fetch.columns import as_classes, tidy_frame
-    from leaseboard.tasks.fetch.data_facts import facts_of
-    from leaseboard.tasks.jobs.diagnostic_codes import find
-    from leaseboard.tasks.jobs.job import Result
-    from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun
-    from leaseboard.tasks.score.frame import to_frame
-
-    labels = learned.predictions[stream.target].reset_index(drop=True)
-    target = labels.astype("float64") if stream.is_regression else as_classes(labels)
-    algorithm, metrics = stream.model.algorithm, learned.measures
-    facts = facts_of(tidy_frame(frame.drop(columns=stream.target)), target)
-    result = Result(
-        "learned", algorithm, algorithm, file.name, "", 0, 0, 0, "ok", score=loss_of(metrics),
-        metric="progressive_loss", metrics=metrics, rows=len(frame), rows_available=len(frame),
-        data_facts=facts,
-    )  # fmt: skip
-    return find(FINDERS, DiagnosedRun(to_frame([result])))
-
-
 def _print(
     stream: StreamModel,
     learned: LearnedTable,
     cpu_seconds: float,
     path: Path,
-    found: list[Diagnostic],
     *,
     as_json: bool,
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
-    from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.models.stream_model import PREDICTION
     from leaseboard.tasks.score.frame import describe_metrics
 
@@ -339,7 +311,6 @@ def _print(
             "cpu_seconds": cpu_seconds,
             "baselines_cpu_seconds": learned.baselines_cpu_seconds,
             "model": str(path),
-            "diagnostics": [each.as_row() for each in found],
         }
         say(json.dumps(printed, default=str))
         return
@@ -363,8 +334,6 @@ def _print(
     since = ", which has learned the same rows" if whole else ""
     by = describe_metrics(learned.measures, learned.best)
     say(f"measured, labels {stream.labels}: {by}{since}")
-    for line in lines_of(found):
-        say(line)
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")
     if learned.forecast:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import unknown
 from leaseboard.flows.commands.options import (
     KINDS,
     Command,
     Commands,
     arg,
     complete_algorithms,
-    opt,
     show_table,
 )
 from leaseboard.flows.console import say
@@ -26,19 +26,10 @@ from leaseboard.tasks.machine.progress import counted
 if TYPE_CHECKING:
     from leaseboard.tasks.fetch.inventory import Mirrored
 
-Rows = list[tuple[str, ...]]
-
-
-PURPOSES = {
-    "stream": ("stream", "holdout"),
-    "table": ("pulls", "systems"),
-    "selection": ("samples", "folds"),
-}
-"""Environments of the algorithms for a purpose."""
+Rows = Sequence[tuple[str, ...]]
 
 
 _WHAT = f"{', '.join(KINDS)}, or an algorithm, for its settings."
-_PURPOSE = "List only algorithms for streams, tables, or selection among configurations."
 
 
 def _complete() -> list[str]:
@@ -46,67 +37,55 @@ def _complete() -> list[str]:
     return [*KINDS, *complete_algorithms()]
 
 
-def list_all(
-    what: Annotated[str, arg(_WHAT, autocompletion=_complete)] = "all",
-    purpose: Annotated[str | None, opt(_PURPOSE, "stream|table|selection", "--for")] = None,
-) -> None:
+def list_all(what: Annotated[str, arg(_WHAT, autocompletion=_complete)] = "all") -> None:
     """List algorithms, datasets, suites, metrics, frameworks and plugins, with a line about each.
 
-    Example: leaseboard list algorithms --for stream
+    Example: leaseboard list algorithms
     """
-    from leaseboard.algorithms import plugins, registry
+    from leaseboard.algorithms import registry
+    from leaseboard.tasks.jobs.described import in_fork
 
-    if purpose is not None and purpose not in PURPOSES:
-        raise unknown("purpose", purpose, PURPOSES)
-    if purpose is not None and what not in {"algorithms", "all"}:
-        raise UsageError(f"--for {purpose} is for algorithms: omit it, or list algorithms")
-    if what in registry.names():
-        show_table(f"Settings of {what}", ("name", "default", "values"), _settings(what))
-        return None
-    if what not in KINDS:
-        if file := registry.file_of(what):
-            from leaseboard.tasks.jobs import sandbox
-
-            rows = [tuple(row) for row in sandbox.ask(f"{__name__}:_settings", file, what)]
-            return show_table(f"Settings of {what}", ("name", "default", "values"), rows)
+    if what in KINDS:
+        for kind in KINDS[:-1] if what == "all" else [what]:
+            columns, rows = _listed(kind)
+            show_table(kind.capitalize(), columns, rows)
+        return
+    file = registry.file_of(what)
+    if what not in registry.names() and file is None:
         raise unknown("list", what, (*KINDS, *complete_algorithms()), "leaseboard list")
-    entries = registry.ENTRIES
-    if purpose is not None:
-        what, wanted = "algorithms", PURPOSES[purpose]
-        entries = tuple(
-            each for each in entries if registry.algorithm_class(each.name).environment in wanted
-        )
-    folder = paths.conf_dir()
-    columns = ("name", "what", "source")
-    if what in {"algorithms", "all"}:
-        rows = [(each.name, each.summary, each.source) for each in entries]
-        show_table("Algorithms", columns, rows)
-    if what in {"data", "all"}:
-        from leaseboard.tasks.fetch import inventory
-
-        found = inventory.catalogue(folder, paths.mirrors())
-        show_table("Data", columns, found)
-    if what in {"suites", "all"}:
-        _show_suites(folder)
-    if what in {"metrics", "all"}:
-        from leaseboard.algorithms.measures import DIRECTIONS
-
-        better = {"min": "less is better", "max": "more is better"}
-        rows = [(name, better[direction]) for name, direction in DIRECTIONS.items()]
-        show_table("Metrics", ("name", "what"), rows)
-    if what in {"frameworks", "all"}:
-        from leaseboard.tasks.evaluate.frameworks import venv
-
-        rows = [(name, str(venv.folder(name)) if venv.is_installed(name) else "not installed")
-                for name in venv.names()]  # fmt: skip
-        show_table("Frameworks", ("name", "where"), rows)
-    if what in {"plugins", "all"}:
-        rows = [(each.name, each.kind, each.source) for each in plugins.discovered()]
-        show_table("Plugins", ("name", "kind", "source"), rows)
-    return None
+    found = in_fork(partial(_settings, what), file) if file else _settings(what)
+    show_table(f"Settings of {what}", ("name", "default", "values"), found)
 
 
-def _show_suites(folder: Path) -> None:
+def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
+    """Return the columns and the rows of what there is of a kind."""
+    from leaseboard.algorithms import plugins, registry
+    from leaseboard.algorithms.measures import DIRECTIONS
+    from leaseboard.tasks.evaluate.frameworks import venv
+    from leaseboard.tasks.fetch import inventory
+
+    folder, columns = paths.conf_dir(), ("name", "what", "source")
+    match kind:
+        case "algorithms":
+            return columns, [(each.name, each.summary, each.source) for each in registry.ENTRIES]
+        case "data":
+            return columns, inventory.catalogue(folder, paths.mirrors())
+        case "suites":
+            return ("name", "what", "size"), _suites(folder)
+        case "metrics":
+            better = {"min": "less is better", "max": "more is better"}
+            return columns[:2], [(name, better[each]) for name, each in DIRECTIONS.items()]
+        case "frameworks":
+            return ("name", "where"), [
+                (name, str(venv.folder(name)) if venv.is_installed(name) else "not installed")
+                for name in venv.names()
+            ]
+        case _:
+            rows = [(each.name, each.kind, each.source) for each in plugins.discovered()]
+            return ("name", "kind", "source"), rows
+
+
+def _suites(folder: Path) -> Rows:
     from leaseboard.tasks.jobs.suites import suite
     from leaseboard.tasks.machine.yaml_files import load_yaml
 
@@ -118,7 +97,7 @@ def _show_suites(folder: Path) -> None:
         size = sum(len(each.jobs()) for each in suites)
         title = load_yaml(path, suite.SuiteGroup).title if group else suites[0].title
         rows.append((name, title, f"{size} jobs"))
-    show_table("Suites", ("name", "what", "size"), rows)
+    return rows
 
 
 def _settings(name: str) -> Rows:

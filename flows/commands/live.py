@@ -18,7 +18,6 @@ from leaseboard.flows.commands.options import (
     FlowsCommand,
     Force,
     LiveFile,
-    Local,
     RunDir,
     Target,
     opt,
@@ -95,7 +94,6 @@ def update(
     file: LiveFile,
     run_dir: RunDir = None,
     at: Annotated[str | None, opt(_AT, "TIME")] = None,
-    local: Local = False,
 ) -> int:
     """Update once: ingest, validate, join labels, monitor, train, evaluate, promote, notify.
 
@@ -110,7 +108,7 @@ def update(
     with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
             settings, home, now,
-            file=file, local=local, tracking_uri=paths.tracking_uri(),
+            file=file, tracking_uri=paths.tracking_uri(),
         )  # fmt: skip
     if result.incidents:
         say(result.still_open())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import Annotated
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 from leaseboard.flows.commands.options import AlgorithmName, Port, opt
 from leaseboard.flows.console import say, terminable
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.addresses import remember_ui
 from leaseboard.tasks.machine.progress import counted
 
 
@@ -37,7 +37,6 @@ def ui(port: Port = 5000) -> None:
     with terminable():
         server = Service(command, os.environ | store | SAFE_PATH)
         try:
-            remember_ui(uri, f"http://127.0.0.1:{port}")
             say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
             code = server.wait()
         finally:
@@ -69,24 +68,20 @@ def check(algorithm: AlgorithmName) -> int:
     Example: leaseboard check my_algorithm.py:MyAlgorithm
     """
     from leaseboard.algorithms import registry
-    from leaseboard.algorithms.checks import checks
-    from leaseboard.tasks.jobs import sandbox
-    from leaseboard.tasks.jobs.described import CHECK, describe
+    from leaseboard.algorithms.checks import broken, checks
+    from leaseboard.tasks.jobs.described import describe, in_fork
     from leaseboard.tasks.processes.limits import Limits
 
-    found = describe(algorithm, {})
+    found, file = describe(algorithm, {}), registry.file_of(algorithm)
     failed = 0
     for name, rule in counted(checks().items(), "check", "rules"):
         try:
-            broken = sandbox.ask(
-                CHECK, registry.file_of(algorithm), algorithm, name,
-                limits=Limits(**LIMITS),
-            )  # fmt: skip
+            fault = in_fork(partial(broken, algorithm, name), file, Limits(**LIMITS))
         except UserFileError as error:  # its process ended
-            broken = str(error)
-        if broken:
+            fault = str(error)
+        if fault:
             failed += 1
-            say(f"FAILED  {name}: {broken}")
+            say(f"FAILED  {name}: {fault}")
         else:
             say(f"ok      {name}: {(rule.__doc__ or '').strip()}")
     if found.oracle_baseline:

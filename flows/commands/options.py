@@ -1,7 +1,6 @@
 """Parts that subcommands share: options, their help, settings, and tables on the terminal."""
 
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,10 +11,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.parts import require
-from leaseboard.flows.console import say, set_verbosity, watched
+from leaseboard.flows.console import be_quiet, say, watched
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.machine.terminal import cell, show, shown
+from leaseboard.tasks.machine.terminal import shown
 
 SERVICES = ("live serve", "schedule", "ui")
 """Commands that go on until they are stopped."""
@@ -48,7 +47,6 @@ _ALGORITHM = "Algorithm: a name of `leaseboard list algorithms`, or FILE.py:CLAS
 _SEED, _JSON = "Seed of everything random.", "Print JSON on standard output, for programs."
 _TASK = "regression or classification (default: guessed)."
 _LABELS = "When labels arrive: immediate, after=N (rows), with=COLUMN or end (default: guessed)."
-_CODES = "Exit with 1 if the diagnostics find one of these codes, such as LB001,LB002."
 _DATA = "Dataset: a file, a name of `leaseboard data list`, or a reference: openml:215."
 
 AlgorithmName = Annotated[str, arg(_ALGORITHM, autocompletion=complete_algorithms)]
@@ -56,7 +54,6 @@ Algorithms = Annotated[list[str], arg(_ALGORITHM, autocompletion=complete_algori
 AlgorithmOption = Annotated[str | None, opt(_ALGORITHM, "NAME")]
 AsJson = Annotated[bool, opt(_JSON, "", "--json")]
 Data = Annotated[str, arg(_DATA)]
-FailOn = Annotated[str | None, opt(_CODES, "CODES")]
 Force = Annotated[bool, opt("Do it in spite of the evidence.", "", "--force")]
 Labels = Annotated[str | None, opt(_LABELS, "WHEN")]
 LiveFile = Annotated[Path, arg("YAML file of the live model, or its name.")]
@@ -110,7 +107,6 @@ _CONF = "Configuration folder (default: ./conf)."
 _MIRROR = "Read-only folder of data with a catalogue.csv, searched first; repeatable."
 _STORE = "MLflow tracking server or store (default: mlruns/mlflow.db here)."
 _QUIET = "Print results, warnings and errors, no progress."
-_VERBOSE = "Print each step and the log of Prefect, too."
 _DEBUG = "Show tracebacks of errors."
 _common = typer.Typer(add_completion=False)
 
@@ -125,7 +121,6 @@ def _options(
         str | None, _everywhere(_STORE, "URI", "--tracking-uri", use=_use_store)
     ] = None,
     quiet: Annotated[bool, _everywhere(_QUIET, "", "--quiet", "-q")] = False,
-    verbose: Annotated[bool, _everywhere(_VERBOSE, "", "--verbose", "-v")] = False,
     debug: Annotated[bool, _everywhere(_DEBUG, "", "--debug")] = False,
 ) -> None:
     """Declare the options of all commands."""
@@ -163,7 +158,7 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command if the part of the installation that it needs is there."""
         name = ctx.command_path.partition(" ")[2]
-        set_verbosity(quiet="quiet" in ctx.obj, verbose="verbose" in ctx.obj)
+        be_quiet("quiet" in ctx.obj)
         prepare_environment()  # before a command imports what reads it
         # Without an address Prefect's client starts a server, which outlives a killed command.
         os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")
@@ -226,29 +221,10 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
     return settings
 
 
-def failing_codes(given: str | None) -> frozenset[str]:
-    """Return the codes of --fail-on; UsageError for an unknown one."""
-    if given is None:
-        return frozenset()
-    from leaseboard.tasks.jobs.diagnostic_codes import check_codes
-
-    return frozenset(check_codes(given.split(",")))
-
-
 def show_table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
+    """Print a table, one line a row, never wrapped."""
     rows = [tuple(map(shown, row)) for row in rows]
-    if not sys.stdout.isatty():
-        widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
-        for cells in ([(title,)] if title else []) + [columns, *rows]:
-            padded = (text.ljust(width) for text, width in zip(cells, widths, strict=False))
-            say("  ".join(padded).rstrip())
-        return
-    from rich.table import Table
-
-    table = Table(title=cell(title), title_justify="left", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=column == "name", overflow="fold")
-    for row in rows:
-        table.add_row(*map(cell, row))
-    show(table)
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    for cells in ([(title,)] if title else []) + [columns, *rows]:
+        padded = (text.ljust(width) for text, width in zip(cells, widths, strict=False))
+        say("  ".join(padded).rstrip())

@@ -1,14 +1,11 @@
-"""``leaseboard race``: one or several algorithms on one dataset, now."""
+"""``leaseboard race``: algorithms on one dataset, without a suite."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import sys
-import tempfile
-from concurrent.futures import Future
 from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from functools import partial
@@ -31,8 +28,8 @@ from leaseboard.flows.commands.options import (
     opt,
     parse_settings,
 )
-from leaseboard.flows.commands.registration import record
-from leaseboard.flows.console import new_folder, say, terminable
+from leaseboard.flows.commands.run import record
+from leaseboard.flows.console import output_folder, say, terminable
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import Activity
 
@@ -40,13 +37,11 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.events import Event
     from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
     from leaseboard.tasks.jobs.job import Job, Result
-    from leaseboard.tasks.jobs.skill import SkillScore
-    from leaseboard.tasks.pool.attempts import Attempt
+    from leaseboard.tasks.pool.workers import Attempt
+    from leaseboard.tasks.score.summary import Compared
 
 OUT = Path("runs/race")
 """Each job gets a folder in it."""
-SHOWN = 0.001
-"""CPU seconds of the naive baselines from which on they are printed; as jobs they cost none."""
 ONE_CLASS_FIX = (
     "leave scale, clip and learning_rate at their defaults, or give more rows;"
     " PolynomialExpansionClassifier has"
@@ -70,20 +65,17 @@ def race(
     as_json: AsJson = False,
     register: Register = None,
 ) -> int:
-    """Run one or several algorithms on one dataset; of several, print a leaderboard.
+    """Run algorithms on one dataset, on a stream with naive baselines, and print a leaderboard.
 
     --set is for settings of the algorithm and of its environment. With --json standard output is
     one JSON object a line for each algorithm. Each job gets a folder in runs/race.
 
     Example: leaseboard race online-automl vanilla synthetic:fried?rows=20000
     """
-    from leaseboard.algorithms.measures import SKILL
     from leaseboard.tasks.fetch.references import with_options
-    from leaseboard.tasks.folder.results import write_result
     from leaseboard.tasks.jobs.environments.stream import arrival_of_file
-    from leaseboard.tasks.jobs.run import route_settings
+    from leaseboard.tasks.score.summary import compared
     from leaseboard.tasks.steps.interactive import race_suite
-    from leaseboard.tasks.steps.plain import run_all
     from leaseboard.tasks.track.store import check_address
 
     reference, given = with_options(data, target=target), parse_settings(settings or [])
@@ -93,48 +85,46 @@ def race(
         if not arrival.is_immediate:
             say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
             given["labels"] = str(arrival)
-    contenders: list[dict[str, Any]] = []
-    faults: dict[str, str] = {}
-    for each in algorithm:
-        try:
-            own, shared = route_settings(each, given)
-        except UserFileError as error:
-            own, shared, faults[each] = given, {}, str(error)
-        contenders.append({"algorithm": each, "settings": own, "environment": shared})
-    several = len(algorithm) > 1
     suite = race_suite(
-        paths.mirrors(), algorithms=contenders, data=[reference], seeds=[seed], budget=budget,
-        metric=metric if several or metric != SKILL else None,
-        baselines=several,
+        algorithms=[_contender(each, given) for each in algorithm],
+        data=[reference], seeds=[seed], budget=budget, metric=metric,
     )  # fmt: skip
+    jobs, asked = suite.jobs(), len(algorithm)
     if register is not None:
         check_address(paths.tracking_uri())
-        _check_models(register, suite.jobs()[: len(algorithm)])
-    with new_folder(OUT) as out:
-        submit = partial(_submit, out, faults)
-        ran = [*run_all(suite.jobs(), submit)]
-    # Of one dataset: a baseline that has run is not run again for the skill of another.
-    known = [attempt.result for job, attempt in ran if not job.settings]
-    raced: list[tuple[Job, Attempt, Result]] = []
-    shown: list[Result] = []
-    for job, attempt in ran[: len(algorithm)]:
-        log = attempt.log.decode(errors="replace").rstrip()
-        if "debug" in context.obj and attempt.result.status != "ok" and log:
-            say(log, err=True)
-        result, measured = _finish(job, attempt, metric, known, as_json=as_json)
-        raced.append((job, attempt, result))
-        shown.append(measured)
-    for _, attempt in ran[len(algorithm) :]:
-        assert attempt.folder is not None
-        write_result(attempt.folder, attempt.result)
-        shown.append(_measured_by(metric, attempt.result))
+        _check_models(register, jobs[:asked])
+    attempts: list[Attempt] = []
+    out = output_folder(OUT)
+    for number, job in enumerate(jobs):
+        if number == asked and not any(each.result.status == "ok" for each in attempts):
+            break  # the baselines have nothing to be compared with
+        attempts.append(_run(job, out))
+        if number < asked:
+            _show(attempts[-1], as_json=as_json, debug="debug" in context.obj)
+        _keep(attempts[-1])
+    results = [attempt.result for attempt in attempts]
     with redirect_stdout(sys.stderr) if as_json else nullcontext():  # the JSON stays alone
-        _show_all(shown, diagnosed=not as_json)
-        whole = [n for n, (*_, result) in enumerate(raced) if result.status == "ok"]
-        if register is not None and whole:
-            _register(register, *raced[min(whole, key=lambda n: _loss(shown[n]))])
-    ended = [{"ok": 0, "skipped": 3}.get(result.status, 2) for *_, result in raced]
+        if any(result.status == "ok" for result in results):
+            found = compared(results, suite)
+            _show_all(results, found, diagnosed=not as_json)
+            order = [*found.board.frame.index]
+            whole = [n for n in range(asked) if results[n].status == "ok"]
+            if register is not None and whole:
+                best = min(whole, key=lambda n: order.index(results[n].name))
+                _register(register, jobs[best], attempts[best])
+    ended = [{"ok": 0, "skipped": 3}.get(result.status, 2) for result in results[:asked]]
     return 2 if 2 in ended else min(ended)
+
+
+def _contender(algorithm: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return an algorithm with the settings that are its own and those of its environment."""
+    from leaseboard.tasks.jobs.run import route_settings
+
+    own: dict[str, Any] = given
+    shared: dict[str, Any] = {}
+    with suppress(UserFileError):  # its job says so
+        own, shared = route_settings(algorithm, given)
+    return {"algorithm": algorithm, "settings": own, "environment": shared}
 
 
 def _check_models(name: str, jobs: list[Job]) -> None:
@@ -148,43 +138,32 @@ def _check_models(name: str, jobs: list[Job]) -> None:
             require_model(job.name, describe(job.algorithm, job.settings).environment)
 
 
-def _submit(out: Path, faults: dict[str, str], job: Job) -> Future[Attempt]:
-    """Run a job in a folder of its own; only wrong usage is raised.
+def _run(job: Job, out: Path) -> Attempt:
+    """Run a job in a folder of its own; only wrong usage and interruptions are raised.
 
     Untrusted code runs in a worker, as in a suite.
-
-    - `faults`: why the files of algorithms cannot be used.
     """
     from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.programs import is_untrusted
-    from leaseboard.tasks.jobs.run import failed
-    from leaseboard.tasks.pool.attempts import Attempt, run_one
+    from leaseboard.tasks.pool.workers import run_one
 
-    folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
+    name = job.name.replace("/", "_").replace(":", "_")
+    home = out / f"{name}-{job.key('', job.data)}"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
     try:
         stop = terminable() if is_untrusted(job) else nullcontext()
         with Activity(f"{job.name} on {job.data}") as shown, stop:
-            sinks = (partial(_show, shown),)
-            if fault := faults.get(job.algorithm):
-                made = Attempt(failed(job, "crash", fault))
-            else:
-                made = run_one(job, folder, mirrors=paths.mirrors(), sinks=sinks)
+            sinks = (partial(_show_budget, shown),)
+            made = run_one(job, home, mirrors=paths.mirrors(), sinks=sinks)
     except (UsageError, KeyboardInterrupt, SystemExit):
-        shutil.rmtree(folder)
-        raise
-    result = made.result
-    home = out / f"{result.name.replace('/', '_').replace(':', '_')}-{result.key}"
-    if home.exists():
         shutil.rmtree(home)
-    folder.rename(home)
+        raise
     log = home / EVENTS
-    result = replace(result, events=str(log) if log.exists() else None)
-    ended = Future[Attempt]()
-    ended.set_result(replace(made, result=result, folder=home))
-    return ended
+    return replace(made, result=replace(made.result, events=str(log) if log.exists() else None))
 
 
-def _show(shown: Activity, event: Event) -> None:
+def _show_budget(shown: Activity, event: Event) -> None:
     """Show how much of its budget a job has spent."""
     from leaseboard.algorithms.events import Started, of
 
@@ -193,85 +172,47 @@ def _show(shown: Activity, event: Event) -> None:
     shown.done = event.at
 
 
-def _loss(result: Result) -> float:
-    """Return the score of a finished job, such that less is better."""
-    assert result.score is not None
-    return result.score if result.direction == "min" else -result.score
+def _show(attempt: Attempt, *, as_json: bool, debug: bool) -> None:
+    """Print a job that has ended."""
+    result = attempt.result
+    if result.status != "ok":
+        log = attempt.log.decode(errors="replace").rstrip()
+        if debug and log:
+            say(log, err=True)
+        reason = " ".join(result.reason.split())
+        say(f"{result.name} on {result.data}: {result.status}: {reason}", err=True)
+    if as_json:
+        say(json.dumps(_row(result)))
+    elif result.status == "ok":
+        _print(result)
 
 
-def _finish(
-    job: Job,
-    attempt: Attempt,
-    metric: str | None,
-    known: list[Result],
-    *,
-    as_json: bool,
-) -> tuple[Result, Result]:
-    """Print and write the result of a job that has ended, with its skill.
-
-    Returns it, and the same with `metric` as its score.
-    """
+def _keep(attempt: Attempt) -> None:
+    """Write the result of a job, and where it crashed in this process."""
     from leaseboard.tasks.folder.results import LOG, write_result
-    from leaseboard.tasks.jobs.skill import SkillScore, with_skill
 
-    found, home = SkillScore(attempt.result), attempt.folder
-    assert home is not None
-    try:
-        found = with_skill(job, attempt.result, mirrors=paths.mirrors(), ran=known)
-    finally:  # the result is shown and written, also if the baselines fail
-        measured = _measured_by(metric, found.result)
-        if measured.status != "ok":
-            reason = " ".join(measured.reason.split())
-            say(f"{measured.name} on {measured.data}: {measured.status}: {reason}", err=True)
-        if as_json:
-            say(json.dumps(_row(measured, found)))
-        elif measured.status == "ok":
-            _print(measured, found)
-        write_result(home, found.result)
-        if attempt.trace:
-            (home / LOG).write_text(attempt.trace, encoding="utf-8")
-    return found.result, measured
+    assert attempt.folder is not None
+    write_result(attempt.folder, attempt.result)
+    if attempt.trace:
+        (attempt.folder / LOG).write_text(attempt.trace, encoding="utf-8")
 
 
-def _measured_by(metric: str | None, result: Result) -> Result:
-    """Return `result` with the metric as its score; if it has none, say so and leave the score."""
-    from leaseboard.tasks.score.frame import direction_of
-
-    if metric is None or result.status != "ok":
-        return result
-    if metric not in result.metrics:
-        say(
-            f"--metric {metric} is not defined for the outcome of this run: its score is"
-            f" {result.metric}; run more of the data, or leave --metric out",
-            err=True,
-        )
-        return result
-    value = result.metrics[metric]
-    return replace(result, score=value, metric=metric, direction=direction_of(metric))
-
-
-def _is_log(result: Result, found: SkillScore) -> bool:
-    return found.of_log and result.metric == found.result.metric
-
-
-def _row(result: Result, found: SkillScore) -> dict[str, Any]:
+def _row(result: Result) -> dict[str, Any]:
     """Return a result for JSON."""
     from leaseboard.tasks.jobs.job import plain, replayed_cpu_seconds
 
     return plain(result) | {
-        "baseline": found.best,
-        "of_log_target": _is_log(result, found),
         "split": result.data_facts.get("split"),
         "replayed_cpu_seconds": replayed_cpu_seconds(result),
-        "baselines_cpu_seconds": found.baselines_cpu_seconds,
         "diagnostics": [each.as_row() for each in _diagnosed([result])],
     }
 
 
-def _print(result: Result, found: SkillScore) -> None:
+def _print(result: Result) -> None:
     """Print a finished job; on standard error why its score says little."""
     from leaseboard.algorithms.configurations import phrase
     from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
+    from leaseboard.algorithms.measures import of_logarithm
     from leaseboard.flows.benchmark import replay
     from leaseboard.tasks.folder.event_logs import read_partial_log
     from leaseboard.tasks.models.automl.findings import guarantee
@@ -281,9 +222,10 @@ def _print(result: Result, found: SkillScore) -> None:
     assert result.score is not None
     assert result.events is not None
     split, labels = result.data_facts.get("split"), result.environment_options.get("labels")
+    of_log = result.metric == "progressive_mse" and of_logarithm(result.score, result.metrics)
     say(
         f"{result.name} on {result.data}, seed {result.seed}: {result.metric} {result.score:.6g}"
-        f"{' of the log target' if _is_log(result, found) else ''} in {result.cpu_seconds:.3f}"
+        f"{' of the log target' if of_log else ''} in {result.cpu_seconds:.3f}"
         f" CPU s{replay(result)} ({result.units:g} {result.unit})"
         f"{f'; {split}' if split else ''}{f', labels {labels}' if labels else ''}"
     )
@@ -293,16 +235,14 @@ def _print(result: Result, found: SkillScore) -> None:
         say(f"guarantee: {guarantee(events, names)}")
     tested = result.metrics.get(TEST, math.nan)
     unseen = " on test rows, which the search did not use" if math.isfinite(tested) else ""
-    if measured := describe_metrics(result.metrics, found.best):
-        say(f"measured{unseen}: {measured}{', all of the target itself' if found.of_log else ''}")
+    if measured := describe_metrics(result.metrics):
+        say(f"measured{unseen}: {measured}{', all of the target itself' if of_log else ''}")
     elif unseen:
         say(f"test score of the choice{unseen}: {tested:.6g}")
     if (share := result.data_facts.get("majority_tested")) is not None:
         say(f"naive baseline: the commonest class is right in {share:.4g} of the test rows")
     if result.setup_seconds >= 1:
         say(f"set up in {result.setup_seconds:.1f} s: data read and encoded")
-    if found.baselines_cpu_seconds > SHOWN:
-        say(f"naive baselines: {found.baselines_cpu_seconds:.3f} CPU s more")
     if ONE_CLASS in result.metrics:
         say(f"{SAYS_NOTHING}: {ONE_CLASS_FIX}", err=True)
     if not result.complete:
@@ -328,30 +268,27 @@ def _diagnosed(results: list[Result]) -> list[Diagnostic]:
     return find(FINDERS, DiagnosedRun(to_frame(results), logs=logs))
 
 
-def _show_all(results: list[Result], *, diagnosed: bool) -> None:
-    """Print the leaderboard of several results, if one has a score, and the diagnostics."""
+def _show_all(results: list[Result], found: Compared, *, diagnosed: bool) -> None:
+    """Print the leaderboard of several results, and the diagnostics of all."""
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.score import board
     from leaseboard.tasks.score.frame import rows_cut, to_frame
-    from leaseboard.tasks.score.summary import compared
 
-    if len(results) > 1 and any(result.status == "ok" for result in results):
+    if len(results) > 1:
         say()
-        board.show(compared(results))
-    if not diagnosed:
-        return
-    cut = rows_cut(to_frame(results), {}) if len(results) == 1 else ""  # boards have it
-    for line in filter(None, [cut, *lines_of(_diagnosed(results))]):
-        say(line)
-    spent = sum(os.times()[:4])
-    say(f"this command took {spent:.1f} CPU s, with imports, set-up, stopped trials and tests")
+        board.show(found)
+    if diagnosed:
+        cut = rows_cut(to_frame(results), {}) if len(results) == 1 else ""  # boards have it
+        for line in filter(None, [cut, *lines_of(_diagnosed(results))]):
+            say(line)
 
 
-def _register(name: str, job: Job, attempt: Attempt, result: Result) -> None:
+def _register(name: str, job: Job, attempt: Attempt) -> None:
     """Register the model that was found; UsageError if its score cannot be compared."""
     from leaseboard.tasks.models.chosen import fit
     from leaseboard.tasks.models.winner import barred
 
+    result = attempt.result
     if why := barred(result):
         raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
     with terminable():

@@ -1,4 +1,4 @@
-"""``leaseboard run`` and ``report``: a suite and its page."""
+"""``leaseboard run``, ``report`` and ``gate``: a suite, its page, and its accepted scores."""
 
 from __future__ import annotations
 
@@ -9,30 +9,35 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.parts import require
 from leaseboard.flows.commands.options import (
     AsJson,
-    FailOn,
     Local,
-    Metric,
     Register,
     RunDir,
     SuiteName,
     Workers,
     arg,
-    failing_codes,
     opt,
     show_table,
 )
-from leaseboard.flows.commands.registration import register_winners
-from leaseboard.flows.console import check_runs, report_damage, resumable, say
+from leaseboard.flows.console import (
+    check_file,
+    check_runs,
+    report_damage,
+    resumable,
+    say,
+    terminable,
+)
 from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.progress import counted
 
 if TYPE_CHECKING:
+    from leaseboard.tasks.jobs.job import Result
     from leaseboard.tasks.jobs.suites.plan import Planned
     from leaseboard.tasks.jobs.suites.suite import Suite
-    from leaseboard.tasks.score.summary import Compared
+    from leaseboard.tasks.models.chosen import Fitted
 
 _PLAN = "Print what would be done, and do nothing."
 _DASK = "Address of a Dask scheduler to run on, such as tcp://10.0.0.1:8786."
@@ -46,7 +51,6 @@ def run(
     local: Local = False,
     cluster: Annotated[str | None, opt(_DASK, "ADDRESS")] = None,
     register: Register = None,
-    fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> int:
     """Run a suite of algorithms on datasets: skip what is done, run the rest, print a leaderboard.
@@ -66,7 +70,7 @@ def run(
     options = RunOptions(workers, local, cluster)
     if register is not None:
         check_name(register)
-    failing, codes = failing_codes(fail_on), []
+    codes = []
     for loaded, home in open_suites(suite, run_dir):
         if dry_run:
             codes.append(_show_plan(loaded, home))
@@ -75,37 +79,26 @@ def run(
             code = exit_code(execute(loaded, home, options))
         if register is not None and code == 0:
             register_winners(loaded, home, register)
-        codes.append(max(code, _diagnosed(home, failing, as_json=as_json)))
+        if as_json:
+            _say_diagnostics(home)
+        codes.append(code)
     return next((bad for bad in (2, 1) if bad in codes), min(codes))  # 3: all ran nothing
 
 
-def _diagnosed(home: Path, failing: frozenset[str], *, as_json: bool) -> int:
-    """Print what --json asks for; return 1 if one of the codes that fail was found, else 0."""
+def _say_diagnostics(home: Path) -> None:
+    """Print the diagnostics of a run as JSON."""
     from leaseboard.tasks.report.build import PAGE, read_diagnostics
 
-    found = read_diagnostics(home)
-    if as_json:
-        rows = [each.as_row() for each in found]
-        say(json.dumps({"run": str(home), "report": str(home / PAGE), "diagnostics": rows}))
-    return int(any(each.code in failing for each in found))
+    rows = [each.as_row() for each in read_diagnostics(home)]
+    say(json.dumps({"run": str(home), "report": str(home / PAGE), "diagnostics": rows}))
 
 
 def _show_plan(loaded: Suite, home: Path) -> int:
     from leaseboard.flows.benchmark import plan_jobs
     from leaseboard.tasks.fetch import loading
-    from leaseboard.tasks.jobs.suites.plan import require_ranking
 
     mirrors, names = paths.mirrors(), loaded.data_names
-    tasks: dict[str, str] = {}
-
-    def digest(reference: str) -> str:
-        data = loading.load(reference, mirrors=mirrors)
-        tasks[reference] = data.task
-        return data.digest
-
-    planned = plan_jobs(loaded, home, digest)
-    if loaded.metric is not None:
-        require_ranking(loaded.metric, loaded.jobs(), tasks)
+    planned = plan_jobs(loaded, home, lambda each: loading.load(each, mirrors=mirrors).digest)
     rows = [
         (e.job.name, names.get(e.job.data, e.job.data), str(e.job.seed), e.key, _state(e, home))
         for e in planned
@@ -140,8 +133,6 @@ def _state(entry: Planned, home: Path) -> str:
 
 def report(
     runs: Annotated[list[Path], arg("Folders of finished runs.")],
-    metric: Metric = None,
-    fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> int:
     """Build the report page of one or several runs again from their results and event logs.
@@ -150,34 +141,108 @@ def report(
 
     Example: leaseboard report runs/quick
     """
-    failing = failing_codes(fail_on)
     check_runs(runs)
-    from leaseboard.tasks.report.build import build
+    from leaseboard.tasks.report.build import build, suite_of
 
-    codes = [report_damage(*runs)]
-    found = [(folder, *_ranked(folder, metric)) for folder in runs]
-    for folder, suite, ranked, compared in found:  # now that all of them can be ranked
-        page = build(folder, suite, compared, ranked=ranked)
-        if not as_json:
+    code = report_damage(*runs)
+    for folder in runs:
+        page = build(folder, suite_of(folder))
+        if as_json:
+            _say_diagnostics(folder)
+        else:
             say(page)
-        codes.append(_diagnosed(folder, failing, as_json=as_json))
-    return max(codes)
+    return code
 
 
-def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | None, Compared]:
-    """Return a run's suite, the same ranked by `metric` if given, and the comparison by that."""
-    from leaseboard.tasks.folder.results import shown_at
-    from leaseboard.tasks.report.build import suite_of
-    from leaseboard.tasks.score.frame import as_frame, direction_of
-    from leaseboard.tasks.score.summary import compared
+def register_winners(suite: Suite, run: Path, name: str) -> None:
+    """Register the winner on every dataset of the suite, under a name for each.
 
-    suite = ranked = suite_of(folder)
-    if metric is not None:
-        if suite is None:
-            raise UsageError(f"{str(folder)!r} is of no suite: name one that `run` made")
-        direction_of(metric)
-        ranked = suite.model_copy(update={"metric": metric})
-    try:
-        return suite, ranked, compared(as_frame(shown_at(folder)), ranked)
-    except UsageError as error:
-        raise UsageError(f"{str(folder)!r}: {error}") from error
+    A failure is reported, and the other winners are registered.
+    """
+    from leaseboard.tasks.folder.results import current
+    from leaseboard.tasks.models.chosen import fit
+    from leaseboard.tasks.models.winner import check_name, slug, winner_of
+
+    title = check_name(name)
+    report_damage(run)
+    mirrors = paths.mirrors()
+    results = current(run)
+    failures = 0
+    for entry in counted(suite.data, "registering", "models"):
+        own = f"{title}-{slug(entry.name or entry.data)}" if len(suite.data) > 1 else title
+        try:
+            job, found = winner_of(suite.jobs(), results, entry.data)
+            with terminable():
+                fitted = fit(job, found[0], mirrors=mirrors)
+            record(own, fitted, found, suite.name)
+        except LeaseboardError as error:
+            if len(suite.data) == 1:
+                raise
+            say(f"not registered: the winner on {entry.data}: {error}", err=True)
+            failures += 1
+    if failures:
+        raise LeaseboardError(
+            f"{failures} of {len(suite.data)} winners were not registered: fix the errors"
+            " above, and register again"
+        )
+
+
+def record(name: str, fitted: Fitted, results: list[Result], group: str) -> None:
+    """Register a fitted model and print how to use it."""
+    from leaseboard.tasks.models import registry
+
+    version = registry.register(paths.tracking_uri(), name, fitted, results, group=group)
+    say(
+        f"registered {results[0].name} on {results[0].data} as models:/{name}/{version}, alias"
+        " challenger; for the alias champion open `leaseboard ui`",
+        err=True,
+    )
+
+
+_UPDATE = "Write the scores of this run as baseline scores, and compare nothing."
+_SEEDS = "Number of seeds that --update-baseline records (default: 24)."
+_MARKDOWN = "Also write the verdict to this file, as Markdown."
+
+
+def gate(
+    suite: SuiteName,
+    update_baseline: Annotated[bool, opt(_UPDATE, "", "--update-baseline")] = False,
+    repetitions: Annotated[int | None, opt(_SEEDS, "N", min=1)] = None,
+    markdown: Annotated[Path | None, opt(_MARKDOWN, "PATH")] = None,
+    as_json: AsJson = False,
+    run_dir: RunDir = None,
+    local: Local = False,
+) -> int:
+    """Run a suite and compare it with its baseline scores and requirements, for CI.
+
+    Exits with 0 if all pass, with 1 for a regression, with 2 if a job failed, and with 3 if
+    nothing could be compared. Baseline scores are in
+    conf/baselines/NAME.json, or in baselines/NAME.json next to a suite that is a YAML file.
+
+    Example: leaseboard gate ci --markdown comment.md
+    """
+    from leaseboard.flows.dispatch import RunOptions
+    from leaseboard.flows.gate import Gate
+    from leaseboard.tasks.score.gate import formats
+    from leaseboard.tasks.score.summary import listed, several
+
+    if update_baseline and (markdown or as_json):
+        raise UsageError("--update-baseline compares nothing: omit it, or where a verdict goes")
+    if repetitions is not None and not update_baseline:
+        raise UsageError("--repetitions needs --update-baseline: the gate repeats where in doubt")
+    if markdown is not None:
+        check_file(markdown)
+    made = Gate(suite, run_dir, RunOptions(local=local, boarded=False))
+    if update_baseline:
+        accepted, path = made.accept(repetitions or 24)
+        counts = [several(len(accepted.scenarios), "scenario")]
+        if accepted.requirements:
+            counts.append(several(len(accepted.requirements), "requirement"))
+        say(f"accepted {listed(counts)} in {path}")
+        return 2 if made.problems else 0
+    verdict = made.compare()
+    page = formats.markdown(verdict)
+    if markdown is not None:
+        markdown.write_text(page, encoding="utf-8")
+    say(formats.as_json(verdict).rstrip() if as_json else page)
+    return verdict.exit_code

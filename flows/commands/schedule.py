@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.commands.options import Port
@@ -31,8 +30,6 @@ def schedule(port: Port = 4200) -> int:
 
     folder = paths.conf_dir()
     for entry in load_schedule(folder).schedules:
-        if entry.live is not None:
-            _check_live(Path(entry.live))
         say(f"{entry.name}: {entry.what} at {entry.cron!r} ({entry.timezone})")
     try:
         with terminable(), ExitStack() as stack:
@@ -70,13 +67,3 @@ def _check_answers(url: str) -> None:
     chosen = {PREFECT_API_URL: url}
     with temporary_settings(chosen), get_client(sync_client=True) as client:
         check_answers(client, url)
-
-
-def _check_live(file: Path) -> None:
-    """Raise UsageError for a live model that could not be updated."""
-    from leaseboard.tasks.live.contract import read_contract
-    from leaseboard.tasks.live.model import recipe_of
-    from leaseboard.tasks.live.settings import read_settings
-
-    settings = read_settings(file)
-    recipe_of(settings, read_contract(settings.contract, settings.data))

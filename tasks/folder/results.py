@@ -8,6 +8,10 @@
     <out>/results.parquet               one row a job, assembled from the results
     <out>/suite.json                    the suite that they are of
     <out>/mlflow.json                   where users see its runs in MLflow, if it has any
+
+``result.json`` holds the fields of a `Result`, under ``log`` the size and digest of its event log,
+and under ``checksum`` the digest of all that. It finds accidents and edits, of a disk, a person,
+or a tool that rewrites files. It is not a signature: a forger can compute the digest again.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -22,16 +27,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic_core import from_json
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
-from leaseboard.tasks.folder.checksums import (
-    FORMAT,
-    DamagedError,
-    dump_result,
-    load_result,
-    log_at,
-)
 from leaseboard.tasks.jobs.job import UNDONE, Result, plain
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.owners import is_alive, owner
@@ -51,6 +51,74 @@ SCRATCH = ".new-"
 _OLD = "old."
 _IDENTITY = ("key", "algorithm", "digest", "seed", "environment_seed", "version")
 _RUN_AGAIN = "run its suite again, which writes it again and repeats no finished job"
+
+
+FORMAT = "leaseboard-run-2"
+"""The format of run folders; its number is raised where what their names mean changes."""
+
+
+class Log(NamedTuple):
+    """Size and digest of an event log."""
+
+    size: int
+    sha256: str
+
+
+class DamagedError(ValueError):
+    """Error of a result that was changed or damaged; the text says how."""
+
+
+def dump_result(result: Result, log: Log | None) -> bytes:
+    """Return the content of ``result.json``: `result`, and its log, if any.
+
+    Examples
+    --------
+    >>> fields = {"key": "k", "algorithm": "a", "name": "a", "data": "d", "digest": ""}
+    >>> made = Result(**fields, seed=1, environment_seed=2, repetition=0, status="ok", score=0.5)
+    >>> load_result(dump_result(made, None)) == (made, None)
+    True
+    >>> load_result(dump_result(made, None).replace(b"0.5", b"0.4"))
+    Traceback (most recent call last):
+        ...
+    leaseboard.tasks.folder.results.DamagedError: was changed after it was written
+    """
+    content = plain(result) | {"log": log and log._asdict(), "format": FORMAT}
+    return json.dumps(content | {"checksum": digest_of(content)}, indent=1).encode()
+
+
+def load_result(content: bytes) -> tuple[Result, Log | None]:
+    """Return the result and its log; DamagedError unless the checksum fits."""
+    try:
+        fields = from_json(content)
+    except ValueError as error:
+        raise DamagedError(f"is damaged ({error})") from error
+    if not isinstance(fields, dict) or "checksum" not in fields:
+        raise DamagedError("has no checksum of this version")
+    if fields.pop("checksum") != digest_of(fields):
+        raise DamagedError("was changed after it was written")
+    if fields.pop("format", None) != FORMAT:
+        raise DamagedError("is of another version of Leaseboard")
+    log = fields.pop("log", None)
+    try:
+        return Result(**fields), None if log is None else Log(**log)
+    except TypeError as error:
+        raise DamagedError(f"is not a result of this version ({error})") from error
+
+
+def log_at(path: Path) -> Log | None:
+    """Return size and digest of the event log at `path`, None if the file is missing."""
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return Log(file.tell(), digest)
+    except FileNotFoundError:
+        return None
+
+
+def digest_of(content: dict[str, Any]) -> str:
+    """Return the digest of `content`, in any order of its keys."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def job_folder(out: Path, key: str) -> Path:

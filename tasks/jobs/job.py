@@ -8,11 +8,9 @@ import platform
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-import pydantic.dataclasses
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, rule, short
@@ -28,9 +26,6 @@ UNDONE = "not done"
 """In place of a status, on leaderboards: its files were edited or damaged after it ended."""
 REPLAYED = 0.01
 """Share of a cost from which on it is called replayed: two clocks differ by less."""
-MOST_NAME = 5000
-"""Length of the longest name: the longest path of a system, and options."""
-MOST_REMARK = 2000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_SCORE = 1e100
 """Score beyond which a model has diverged: its square would not be finite."""
@@ -120,107 +115,51 @@ class Job:
         return hashlib.sha256(canonical.encode()).hexdigest()[:20]
 
 
-def _printable(text: str) -> str:
-    if any(sign in text for sign in "\n\t") or shown(text) != text:
-        raise ValueError("control characters are not allowed")
-    return text
-
-
-def _one_of(*names: str) -> Any:
-    return Field(pattern=rf"\A({'|'.join(names)})\z")
-
-
-def _moment(text: str) -> str:
-    if text:
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None or not 1970 < moment.year < 9999:
-            raise ValueError("a time since 1970 with its zone is expected")
-    return text
-
-
-def _number(value: Any) -> Any:
-    """Return a numpy scalar as Python's own."""
-    return value.item() if hasattr(value, "item") else value
-
-
-def _remark(value: Any) -> Any:
-    return shown(value)[:MOST_REMARK] if isinstance(value, str) else value
-
-
-def _mapping(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-Name = Annotated[str, Field(max_length=MOST_NAME), AfterValidator(_printable)]
-"""Text that identifies something: accepted unchanged, or refused."""
-Remark = Annotated[str, BeforeValidator(_remark)]
-"""Text for people, such as an exception's: shortened, with control characters escaped."""
-Key = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_-]{1,64}\z")]
-Title = Annotated[Name, Field(min_length=1)]
-Moment = Annotated[Name, AfterValidator(_moment)]
-Seed = Annotated[int, BeforeValidator(_number), Field(ge=0, lt=2**31)]
-Number = Annotated[float, BeforeValidator(_number)]
-Score = Annotated[Number, Field(ge=-MOST_SCORE, le=MOST_SCORE, allow_inf_nan=False)]
-Amount = Annotated[Number, Field(ge=0, le=1e15, allow_inf_nan=False)]
-Settings = Annotated[dict[str, Any], BeforeValidator(_mapping)]
-Direction = Annotated[str, _one_of("min", "max")]
-
-
-@pydantic.dataclasses.dataclass(
-    frozen=True,
-    slots=True,
-    config=ConfigDict(strict=True, extra="forbid"),
-)
+@dataclass(frozen=True, slots=True)
 class Result:
-    """Result of a job: one row of ``results.parquet``, one ``result.json`` a job.
+    """Result of a job: one row of ``results.parquet``, one ``result.json`` a job."""
 
-    Its fields say what a result may hold: a value of another type or beyond its range is refused,
-    here and in an archive.
-
-    Raises pydantic.ValidationError: see `first_fault`.
-    """
-
-    key: Key
+    key: str
     """Name of the job: a hash of its data, code, libraries, settings and seeds."""
-    algorithm: Title
+    algorithm: str
     """A registered name, a plugin's, or ``path/to/file.py:Class``."""
-    name: Title
+    name: str
     """Name of the algorithm on leaderboards."""
-    data: Title
+    data: str
     """Reference of the dataset."""
-    digest: Name
+    digest: str
     """Checksum of the data as read."""
-    seed: Seed
+    seed: int
     """Seed of the algorithm."""
-    environment_seed: Seed
+    environment_seed: int
     """Seed of splits and draws, shared by all algorithms of a repetition."""
-    repetition: Seed
+    repetition: int
     """Number of the repetition, from 0."""
-    status: Annotated[str, _one_of(*STATUSES, UNDONE)]
+    status: str
     """``ok``, ``timeout``, ``memout``, ``crash``, ``diverged``, ``skipped`` or ``not done``."""
-    reason: Remark = ""
+    reason: str = ""
     """Why it has no score, or none that can be compared."""
-    score: Score | None = None
+    score: float | None = None
     """Value of `metric`; None unless `status` is ``ok``."""
-    metric: Remark = ""
+    metric: str = ""
     """Measure of the score; its unit is in the name or that of the target."""
-    direction: Direction = "min"
+    direction: str = "min"
     """``min`` if less of the score is better, ``max`` if more is."""
-    metrics: Annotated[dict[Name, Number], BeforeValidator(_mapping)] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
     """Further measures, by name."""
-    champion: Settings | None = None
+    champion: Mapping[str, Any] | None = None
     """Parameters of the answer."""
-    champion_seed: Seed | None = None
+    champion_seed: int | None = None
     """Seed of the champion's learner, if a trial had one."""
-    unit: Remark = ""
+    unit: str = ""
     """What `units` and `budget` count, such as examples, trials or rows."""
-    units: Amount = 0.0
+    units: float = 0.0
     """Part of the `budget` that the run consumed."""
-    budget: Amount | None = None
+    budget: float | None = None
     """Units that the run could consume; None where it has no end."""
-    rows: Amount | None = None
+    rows: float | None = None
     """Number of rows of the dataset that the job could use."""
-    rows_available: Amount | None = None
+    rows_available: float | None = None
     """Number of rows in the source; None where that is unknown, such as beyond ``first_rows``."""
     complete: bool = True
     """False if the run ended before it had consumed its budget; it ranks after all that did."""
@@ -228,35 +167,35 @@ class Result:
     """True if the algorithm declares to use what cannot be known in time."""
     baseline: bool = False
     """True if it is a naive baseline."""
-    cpu_seconds: Amount = 0.0
+    cpu_seconds: float = 0.0
     """CPU seconds of the algorithm's work alone; of recorded trials those that they cost."""
-    wall_seconds: Amount = 0.0
+    wall_seconds: float = 0.0
     """Wall seconds of the algorithm's work alone."""
-    setup_seconds: Amount = 0.0
+    setup_seconds: float = 0.0
     """Wall seconds of loading and encoding data."""
-    settings: Settings = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the algorithm, defaults included."""
-    environment: Annotated[str, _one_of("", *KINDS)] = ""
+    environment: str = ""
     """Kind of environment."""
-    environment_options: Settings = field(default_factory=dict)
+    environment_options: Mapping[str, Any] = field(default_factory=dict)
     """All options of the environment and of preprocessing, as the job had them."""
-    events: Name | None = None
+    events: str | None = None
     """Name of the event log in the job's folder."""
-    version: Name = ""
+    version: str = ""
     """Version of the algorithm's code."""
-    libraries: Remark = ""
+    libraries: str = ""
     """Libraries that its code imports and computes with, each with its version."""
-    plugins: Name = ""
+    plugins: str = ""
     """Distributions whose plugins it ran, each with its version."""
-    started: Moment = ""
+    started: str = ""
     """Time at which the job began, ISO 8601 in UTC."""
-    host: Remark = ""
+    host: str = ""
     """Name of the machine."""
-    source: Remark = ""
+    source: str = ""
     """Origin of the data."""
-    licence: Remark = ""
+    licence: str = ""
     """Licence of the data."""
-    data_facts: Settings = field(default_factory=dict)
+    data_facts: Mapping[str, Any] = field(default_factory=dict)
     """Facts of the data, such as missing values; see `leaseboard.tasks.fetch.data_facts`."""
 
     @classmethod
@@ -277,10 +216,6 @@ class Result:
         """
         identity = _identity(job) | {"version": self.version or version}
         return replace(self, **identity, reason=discreet(self.reason))
-
-    def __post_init__(self) -> None:
-        if self.score is not None and self.status != "ok":
-            raise ValueError(f"a score with the status {self.status!r}: only ok jobs have one")
 
     @property
     def failed(self) -> bool:

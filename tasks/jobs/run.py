@@ -47,12 +47,16 @@ from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.terminal import shown
 
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 """Name of the function that runs a job, which a worker imports."""
 
 PREDICTIONS = "predictions.parquet"
 """File of each label with its prediction, in a job's folder."""
+
+MOST_REASON = 2000
+"""Characters of a reason that are kept."""
 
 UNTRAINED = ("table", "curves", "verdicts")
 """Protocols whose data are the outcomes of learners."""
@@ -216,7 +220,8 @@ def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -
     """Return the result of a job without a score; `key` is the job's own if no data were read."""
     found = {"digest": ""} | found
     key = key or job.key(found["digest"], job.data)
-    return Result.of(job, key=key, status=status, reason=discreet(reason), **found)
+    said = shown(discreet(reason))[:MOST_REASON]
+    return Result.of(job, key=key, status=status, reason=said, **found)
 
 
 def _drive(
@@ -296,7 +301,7 @@ def event_fields(auditor: Auditor) -> dict[str, Any]:
         "score": finished.score if finite else None,
         "metric": finished.metric,
         "direction": finished.direction,
-        "metrics": dict(finished.metrics),
+        "metrics": {name: float(value) for name, value in finished.metrics.items()},
         "champion": None if champion is None else known[champion],
         "champion_seed": None if champion is None else auditor.seeds.get(champion),
         "unit": started.unit,

@@ -1,23 +1,20 @@
-"""The files that code reaches by its imports, and the hash of their code, for keys.
+"""The files that code reaches by its imports, and the hash of them, for keys.
 
 Imports are read, not run: a name that is only made while the code runs, as for
 ``importlib.import_module``, is not seen. Installed distributions do not count.
 """
 
-import ast
 import functools
 import hashlib
-import json
+import importlib
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.machinery import ModuleSpec, PathFinder
 from itertools import chain
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from typing import NamedTuple
 
-from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,13 +22,20 @@ ROOT = Path(__file__).resolve().parents[2]
 
 _ENTRY = "leaseboard"
 """The package that exports the public names."""
+PLACES: Mapping[str, str] = importlib.import_module(_ENTRY).PLACES
 _ENTRY_FILE = Path(__file__).parents[2] / "__init__.py"
 _PACKAGES = ("algorithms", "flows", "tasks")
 _OURS = (f"{_ENTRY}.algorithms.", f"{_ENTRY}.tasks.")
 
 
-_KERNEL = re.compile(rb"^\s*from\s+([\w.]+)\s+c?import\s+\(?([\w ,]*)", re.MULTILINE)
-"""An import in a kernel's source, which is Cython: the module, and names on its line."""
+_IMPORT = re.compile(
+    rb"(?:^|[;:])[ \t]*(?:from[ \t]+(\w[\w.]*)[ \t]+c?import[ \t]*(\([^)]*\)|[^\n;]*)"
+    rb"|import[ \t]+([^\n;]*))",
+    re.MULTILINE,
+)
+"""An import in Python or Cython, anywhere in a file, but for those of its own package: the module
+and the names that are imported from it, or the modules."""
+_NAME = re.compile(rb"(\w[\w.]*)(?:[ \t]+as[ \t]+\w+)?")
 
 
 def module_file(module: str) -> Path:
@@ -68,7 +72,7 @@ def reachable(
             continue
         found.add(path)
         tops = set()
-        for module in _located(_read(path)[0]):
+        for module in _located(_read(path).modules):
             if not module.startswith(_OURS):
                 tops.add(module.partition(".")[0])
             elif module in although or not f"{module}.".startswith(left_out):
@@ -78,7 +82,6 @@ def reachable(
         if not _is_ours(path):
             for top in tops - {_ENTRY} - sys.stdlib_module_names:
                 todo += files_of(top, folders)
-    _keep()
     return frozenset(found)
 
 
@@ -89,34 +92,18 @@ def _located(modules: Iterable[str]) -> Iterator[str]:
         if top != _ENTRY or name.partition(".")[0] in _PACKAGES:
             yield module
         else:
-            places = _exported()
-            yield from [places[name]] if name in places else places.values()
-
-
-@functools.cache
-def _exported() -> dict[str, str]:
-    """Return the module of each name that `leaseboard` exports, by its own imports."""
-    tree = ast.parse(_ENTRY_FILE.read_bytes())
-    return {
-        alias.name: node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_OURS)
-        for alias in node.names
-    }
+            yield from [PLACES[name]] if name in PLACES else PLACES.values()
 
 
 def hash_of(files: Iterable[Path]) -> str:
-    """Return a hash of the code in `files`; comments, docstrings and layout do not count.
-
-    Nor does the folder where the code is on this machine.
-    """
-    code = sorted(f"{_named(source)}\0{_read(source)[1]}" for source in files)
+    """Return a hash of `files`; the folder where they are on this machine does not count."""
+    code = sorted(f"{_named(source)}\0{_read(source).digest}" for source in files)
     return hashlib.sha256("\n".join(code).encode()).hexdigest()[:12]
 
 
 def imported(files: Iterable[Path]) -> set[str]:
     """Return the packages that `files` import, without Python's own and this project."""
-    tops = {module.partition(".")[0] for file in files for module in _read(file)[0]}
+    tops = {module.partition(".")[0] for file in files for module in _read(file).modules}
     return tops - {_ENTRY} - sys.stdlib_module_names
 
 
@@ -169,100 +156,27 @@ def is_installed(place: Path) -> bool:
     return not {"site-packages", "dist-packages"}.isdisjoint(place.parts)
 
 
-def _read(path: Path) -> tuple[frozenset[str], str]:
-    """Return what a file imports, anywhere in it, and a digest of its code.
+class _FileCode(NamedTuple):
+    """Digest of a file, and the modules that it may import."""
 
-    Comments, layout and texts that are statements, such as docstrings, do not count. Of kernels,
-    and of a user's file that is not Python, all bytes do.
-    """
+    digest: str
+    modules: frozenset[str]
+
+
+def _read(path: Path) -> _FileCode:
+    """Return what a file holds; it is read again if it has changed."""
     state = path.stat()
     return _parsed(path, state.st_mtime_ns, state.st_size)
 
 
 @functools.cache
-def _parsed(path: Path, _changed: int, _size: int) -> tuple[frozenset[str], str]:
-    content, known = path.read_bytes(), _known()
-    key = hashlib.sha256(content).hexdigest()
-    if key not in known:
-        known[key] = _parse(content)
-        _new.append(key)
-    code, *modules = known[key]
-    return frozenset(modules), code
-
-
-def _parse(content: bytes) -> list[str]:
-    """Return a digest of the code in a file, and what it imports."""
-    try:
-        tree = ast.parse(content)
-        holding = list(_statements(tree))
-        modules = sorted({*_imported(holding)})
-        for node in holding:
-            if body := getattr(node, "body", None):
-                body[:] = [statement for statement in body if not _is_text(statement)]
-        return [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), *modules]
-    except (SyntaxError, ValueError, RecursionError):
-        modules = set()
-        for module, names in _KERNEL.findall(content):
-            top, *below = module.decode(), *names.decode().replace(",", " ").split()
-            modules |= {top, *(f"{top}.{name}" for name in below)}
-        return [hashlib.sha256(content).hexdigest(), *sorted(modules)]
-
-
-MOST_KEPT = 2_000
-"""Files of which it is kept what they hold: the last."""
-_new: list[str] = []
-"""Those of this process, by their digests, that are not kept yet."""
-
-
-@functools.cache
-def _place_of_kept() -> Path:
-    # This code and this Python say what is found.
-    by = Path(__file__).read_bytes() + sys.version.encode()
-    return cache_dir() / "code" / f"{hashlib.sha256(by).hexdigest()[:16]}.json"
-
-
-@functools.cache
-def _known() -> dict[str, list[str]]:
-    """Return what earlier processes found in files, by the digests of these."""
-    with suppress(OSError, UsageError, ValueError):
-        return dict(json.loads(_place_of_kept().read_bytes()))
-    return {}
-
-
-def _keep() -> None:
-    """Write what is new for further processes, if this user has a place for it."""
-    if not _new:
-        return
-    _new.clear()
-    with suppress(OSError, UsageError):
-        place = _place_of_kept()
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=place.parent, delete=False) as made:
-            made.write(json.dumps([*_known().items()][-MOST_KEPT:]).encode())
-        Path(made.name).replace(place)
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all statements below it; not expressions, which are most of a tree."""
-    yield node
-    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
-        for each in getattr(node, field, ()):
-            yield from _statements(each)
-
-
-def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the modules that a file may import, anywhere in it, but for those of its package."""
-    for node in statements:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            if node.module != _ENTRY:  # of which the names alone say what is needed
-                yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.Expr):
-        return False
-    value = statement.value
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+def _parsed(path: Path, _changed: int, _size: int) -> _FileCode:
+    content = path.read_bytes()
+    modules = set()
+    for module, names, direct in _IMPORT.findall(content):
+        listed = [name.decode() for name in _NAME.findall(re.sub(rb"#.*", b"", names or direct))]
+        top = module.decode()
+        if top and top != _ENTRY:  # of that the names alone say what is needed
+            modules.add(top)
+        modules.update(f"{top}.{name}" if top else name for name in listed)
+    return _FileCode(hashlib.sha256(content).hexdigest(), frozenset(modules))

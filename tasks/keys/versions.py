@@ -67,8 +67,8 @@ def code_version(
 
     Of a user's file the modules count too that it imports from its folder or from ``PYTHONPATH``.
 
-    Comments, docstrings and layout do not count. Code that reads data does not count either: a key
-    has the digest of the data. For installed packages see `code_and_libraries`.
+    Code that reads data does not count: a key has the digest of the data.
+    For installed packages see `code_and_libraries`.
 
     - `environment`: its kind.
     - `files`: those of the user that its settings and its environment's options name.

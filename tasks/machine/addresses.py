@@ -4,10 +4,8 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
-from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import UsageError
 
 HIDDEN = "***"
@@ -20,7 +18,7 @@ VARIABLES = (
 )
 """Variables that hold addresses, in addition to the command line."""
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
-_HOST = re.compile(r"(\[[0-9a-fA-F:.]*\]|[^:\[\]]*)(:\d*)?")
+_QUERY = re.compile("[?#]")
 _LEAST = 2
 """Least length of a part of a password that is searched for: one sign is in every text."""
 
@@ -28,29 +26,28 @@ _LEAST = 2
 def redacted(address: str) -> str:
     """Return `address` without user and password, and without a query, which may hold tokens.
 
-    Everything up to the last ``@`` is hidden, wherever it is: parsers differ about where a
-    password with a ``/``, ``#``, ``?`` or ``@`` in it ends.
+    All is hidden where parsers differ about the end of a password, such as one with ``#`` in it.
 
     Examples
     --------
     >>> redacted("postgresql://me:pass@host:5432/mlflow?sslkey=a")
     'postgresql://***@host:5432/mlflow'
     >>> redacted("mysql://me:p#/@ss@host/db")
-    'mysql://***@host/db'
+    'mysql://***'
     """
     if address.startswith("sqlite:"):  # a path, of which any sign may be a part
         return address
     scheme, found, rest = address.partition("://")
     if not found:
         scheme, rest = "", address
-    head, _, tail = _divided(rest)
-    if "@" in tail and _is_place(head):
-        return f"{scheme}{found}{HIDDEN}"  # an @ of a query, or of a password: ambiguous
-    _, at, place = rest.rpartition("@")
-    host, slash, path = _divided(place)[0].partition("/")
-    if not _HOST.fullmatch(host):  # a password, where a port should be
-        host, slash, path = HIDDEN, "", ""
-    return f"{scheme}{found}{HIDDEN + at if at else ''}{host}{slash}{path}"
+    head, *tail = _QUERY.split(rest, maxsplit=1)
+    if "@" in "".join(tail):  # of a query, or of a password: ambiguous
+        return f"{scheme}{found}{HIDDEN}"
+    _, at, place = head.rpartition("@")
+    _, colon, port = place.partition("/")[0].rpartition(":")
+    if colon and not port.isdigit() and "]" not in port:  # a password, where a port should be
+        return f"{scheme}{found}{HIDDEN}"
+    return f"{scheme}{found}{HIDDEN + at if at else ''}{place}"
 
 
 def scrubbed(text: str, addresses: Iterable[str]) -> str:
@@ -71,31 +68,15 @@ def mlflow_ui(store: str) -> str:
     """Return the address at which users see an MLflow store: that of each link to it.
 
     It is ``MLFLOW_UI_URL``, else the store itself if it is a server, else where `leaseboard ui`
-    served the store last, or would. Links hold no user and no password.
+    serves it by default. Links hold no user and no password.
     """
     named = os.environ.get("MLFLOW_UI_URL") or (store if store.startswith("http") else "")
-    if not named:
-        place = _ui_record(store)
-        named = place.read_text() if place.is_file() else "http://127.0.0.1:5000"
-    return redacted(named).replace(f"{HIDDEN}@", "").rstrip("/")
+    return redacted(named or "http://127.0.0.1:5000").replace(f"{HIDDEN}@", "").rstrip("/")
 
 
 def model_link(store: str, name: str) -> str:
     """Return the address of a registered model in MLflow's UI."""
     return f"{mlflow_ui(store)}/#/models/{quote(name)}"
-
-
-def remember_ui(store: str, address: str) -> None:
-    """Record where `leaseboard ui` serves a store, for `mlflow_ui`."""
-    place = _ui_record(store)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(address)
-
-
-def _ui_record(store: str) -> Path:
-    import hashlib
-
-    return cache_dir() / "ui" / hashlib.sha256(store.encode()).hexdigest()
 
 
 def is_variable(text: str) -> bool:
@@ -127,32 +108,16 @@ def discreet(text: str) -> str:
     return scrubbed(text, known(sys.argv[1:]))
 
 
-def _is_place(text: str) -> bool:
-    """Return whether a text holds a host and a path, after a user if there is one."""
-    return _HOST.fullmatch(text.rpartition("@")[2].partition("/")[0]) is not None
-
-
-def _divided(text: str) -> tuple[str, str, str]:
-    """Return the text before the first ``?`` or ``#``, that sign, and the rest."""
-    sign = re.search(r"[?#]", text)
-    if sign is None:
-        return text, "", ""
-    return text[: sign.start()], sign[0], text[sign.end() :]
-
-
 def _secrets(address: str) -> Iterator[str]:
     """Yield all parts of an address in which a parser may see its password."""
     if address.startswith("sqlite:"):
         return
     _, found, rest = address.partition("://")
     rest = rest if found else address
-    user, at, place = rest.rpartition("@")
-    password = user.partition(":")[2] if at else ""
-    port = _divided(place)[0].partition("/")[0].partition(":")[2]
-    head, _, tail = _divided(rest)
-    query = tail if _is_place(head) else _divided(place)[2]
-    whole = [password, query, "" if port.isdigit() else port]
-    for text in whole:
+    user, _, place = rest.rpartition("@")
+    port = place.partition("/")[0].partition(":")[2]
+    query = "".join(_QUERY.split(rest, maxsplit=1)[1:])
+    for text in (user.partition(":")[2], query, "" if port.isdigit() else port):
         for form in {text, unquote(text), unquote_plus(text)}:
             pieces = [form, *re.split(r"[\s:/?#@\[\]&=;,'\"\\]+", form)]
             for piece in pieces:

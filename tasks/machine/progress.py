@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO, Self, TypeVar
 
-from leaseboard.tasks.machine.terminal import drawing, harmless, progress_bar, shown_bars
+from leaseboard.tasks.machine.terminal import drawing, harmless, shown_bars
 
 PATIENCE = 1.5
 """Seconds of silence after which a command shows that it works."""
@@ -128,8 +128,19 @@ def _write(over: threading.Event) -> None:
 def _draw(file: IO[str], over: threading.Event) -> None:
     if over.wait(PATIENCE):
         return
-    bar, shown = progress_bar(file, None, transient=True), None
-    task = bar.tasks[0]
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    words = TextColumn("{task.description}", markup=False)
+    bar = Progress(
+        BarColumn(), MofNCompleteColumn(), Elapsed(), Remaining(), words,
+        console=Console(file=file), transient=True, auto_refresh=False,
+        redirect_stdout=False, redirect_stderr=False,
+    )  # fmt: skip
+    bar.add_task("", total=None)
+    shown, task = None, bar.tasks[0]
     shown_bars.append(bar)
     while not over.wait(REDRAWN if shown else 0) and _activities:
         work = _activities[-1]
@@ -137,8 +148,8 @@ def _draw(file: IO[str], over: threading.Event) -> None:
             if work is not shown:
                 bar.reset(task.id, total=work.total, completed=int(work.before))
                 shown, task.start_time = work, work.began
-            words = harmless(f"{work.unit} {work.what}".strip())
-            bar.update(task.id, completed=work.at, total=work.total, description=words)
+            said = harmless(f"{work.unit} {work.what}".strip())
+            bar.update(task.id, completed=work.at, total=work.total, description=said)
             bar.start()
             bar.refresh()
     with drawing:

@@ -12,13 +12,12 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from leaseboard.tasks.machine.addresses import discreet
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
-    from rich.progress import Progress
     from rich.text import Text
 
 _OBEYED = re.compile(
@@ -80,36 +79,3 @@ def printing() -> Iterator[None]:
         yield
         for bar in bars:
             bar.start()
-
-
-def progress_bar(
-    file: IO[str],
-    total: float | None,
-    done: int = 0,
-    text: str = "{task.description}",
-    *,
-    transient: bool = False,
-) -> Progress:
-    """Return a bar with a count, the time, the time left and a text; a context that shows it.
-
-    - `transient`: nothing of it is left at the end, what is printed meanwhile goes its way, and
-      it is drawn only on request.
-    """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    words = TextColumn(text, markup=False)
-    bar = Progress(
-        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), words,
-        console=Console(file=file), transient=transient,
-        auto_refresh=not transient, redirect_stdout=not transient,
-    )  # fmt: skip
-    bar.add_task("", total=total, completed=done)
-    return bar

@@ -1,47 +1,96 @@
 """Pool of worker processes that contains the effects of a job.
 
-A worker serves many jobs. At a limit the job is asked to stop first, and its worker is killed
+A worker runs many jobs. At a limit the job is asked to stop first, and its worker is killed
 after a grace, with every descendant, and replaced. Jobs with untrusted code have workers of their
-own, which fork for each. Which jobs these are is decided here, before they run.
+own, which fork for each. Which jobs these are is decided here, before they run. Below the pool are
+the ways to run a job by one, or in this process.
 """
 
+import atexit
 import dataclasses
-import importlib
+import json
+import os
 import queue
-import sys
+import shutil
+import subprocess
+import tempfile
 import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
-
-from pydantic import ValidationError
+from typing import Any, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.event_logs import repair_log, rows_reached
 from leaseboard.tasks.folder.results import EVENTS, LOG
-from leaseboard.tasks.jobs.job import Job, Result, first_fault, plain
+from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
-from leaseboard.tasks.jobs.run import RUN_JOB, failed, verdict, warm
+from leaseboard.tasks.jobs.run import RUN_JOB, Sink, failed, run_job, verdict
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.pool.log import Output
-from leaseboard.tasks.processes.child import EndedError, Stop
+from leaseboard.tasks.machine.environment import prepare_workers
+from leaseboard.tasks.pool.worker import READY, WHO
+from leaseboard.tasks.processes.child import Child, EndedError
 from leaseboard.tasks.processes.limits import Ending, Limits
-from leaseboard.tasks.processes.watchdog import Watchdog
-from leaseboard.tasks.processes.worker import Worker
+from leaseboard.tasks.processes.watchdog import Watchdog, kill_below
+
+START = Limits(wall_seconds=120.0)
+"""How long a worker may import; no job is charged for it."""
+STALE_BYTES = 1 << 30
+"""Memory of a worker above which it takes no further job, so that the next starts small."""
+TAIL_BYTES = 1 << 14
+"""Bytes at the end of a log that was cut: a traceback is there."""
+SLACK_BYTES = 1000
+"""Bytes by which a log may be longer than its limit, so that each cut is worth it."""
 
 
 class StoppedError(LeaseboardError):
     """Interruption of a run: the job has no result and will run again."""
 
 
-class _Member(NamedTuple):
-    worker: Worker
-    output: Output
+class _Worker:
+    """Worker process; `fit` for another job if the last one has left it well."""
+
+    def __init__(self, work: str, environment: Mapping[str, str] | None, *, forks: bool) -> None:
+        self.child = Child.start_module(
+            "leaseboard.tasks.pool.worker",
+            *(work, str(int(forks))),
+            env=environment,
+            who=WHO,
+            forks=forks,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self.fit = self._ready = False
+
+    def wait_until_ready(self, check: Callable[[], None]) -> None:
+        """Wait until it has imported what jobs need; EndedError if it cannot."""
+        if not self._ready:
+            said = self.child.answer(START, check=check)
+            if said != READY:
+                raise EndedError(Ending("crash", said.decode()))
+            self._ready = True
+
+    def run(
+        self, order: Mapping[str, Any], limits: Limits, grace: float, check: Callable[[], None]
+    ) -> dict[str, Any]:
+        """Return the answer to an order, and end what its job left behind.
+
+        Raises EndedError if there is none: the fork, or the process, has ended or was killed.
+        """
+        self.child.send(json.dumps(order, default=str).encode())
+        said = self.child.answer(limits, grace=grace, check=check)
+        answer: dict[str, Any] = json.loads(said)
+        clean = kill_below(self.child.pid)
+        self.fit = clean and "stopped" not in answer and self.child.memory < STALE_BYTES
+        if "ending" in answer:
+            raise EndedError(Ending(*answer["ending"]))
+        return answer
 
 
 class WorkerPool:
@@ -71,10 +120,10 @@ class WorkerPool:
         self._environment = environment
         self._watchdog = Watchdog()
         # For trusted jobs, and for untrusted ones: as many as jobs may run at once.
-        self._idle: dict[bool, queue.SimpleQueue[_Member | None]] = {
+        self._idle: dict[bool, queue.SimpleQueue[_Worker | None]] = {
             untrusted: queue.SimpleQueue() for untrusted in (False, True)
         }
-        self._members: set[_Member] = set()
+        self._workers: set[_Worker] = set()
         self._ending = threading.Lock()  # an interrupted run ends them from two threads
         self._stopping = threading.Event()
         for idle in self._idle.values():
@@ -100,17 +149,18 @@ class WorkerPool:
         - `key`: of the planned job; empty for an unplanned one.
         """
         untrusted = is_untrusted(job)
-        member = self._idle[untrusted].get()
+        worker = self._idle[untrusted].get()
         try:
             self._check()
-            member = member or self._start(forks=untrusted)
+            worker = worker or self._start(forks=untrusted)
             started = datetime.now(UTC).isoformat(timespec="milliseconds")
-            found = self._attempt(member, job, key, folder, prepared)
-            spent = member.worker.child.spent
+            found = self._attempt(worker, job, key, folder, prepared)
+            spent = worker.child.spent
         finally:
-            self._idle[untrusted].put(self._rest(member))
-        if member.output.fault:
-            found = Ending(*verdict(member.output.fault))
+            if worker is not None and not worker.fit:
+                self._end(worker)
+                worker = None
+            self._idle[untrusted].put(worker)
         if isinstance(found, Result):
             return found
         events = EVENTS if repair_log(folder / EVENTS) else None
@@ -130,16 +180,11 @@ class WorkerPool:
         )
 
     def _attempt(
-        self, member: _Member, job: Job, key: str, folder: Path, data: Prepared | None
+        self, worker: _Worker, job: Job, key: str, folder: Path, data: Prepared | None
     ) -> Result | Ending:
         """Return the result that a worker found, or how the job ended without one."""
-        worker, output = member
-        try:
-            worker.wait_until_ready(self._check)
-        except EndedError as end:
-            why = f"{end.ending.reason}: {output.last_line()}".rstrip(": ")
-            return Ending("crash", why)
-        output.begin(folder / LOG, self.limits.output_mb)
+        worker.fit = False
+        log = folder / LOG
         places = data and (data.table, data.parts)
         order = {
             "prepared": places and [place and str(place.resolve()) for place in places],
@@ -148,10 +193,22 @@ class WorkerPool:
             "cwd": str(Path.cwd()),
             "mirrors": self._mirrors,
         }
+
+        def check() -> None:
+            self._check()
+            _cut(log, self.limits.output_mb)
+
         try:
-            said = worker.carry_out(order, self.limits, grace=self._grace, check=self._check)
+            worker.wait_until_ready(self._check)
+            said = worker.run(order, self.limits, self._grace, check)
         except EndedError as end:
             return end.ending
+        finally:
+            if not worker.fit:
+                self._end(worker)  # it prints no more
+            _cut(log, self.limits.output_mb)
+            if log.is_file() and not log.stat().st_size:
+                log.unlink()
         if "stopped" in said:
             self._check()
             return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")
@@ -161,8 +218,8 @@ class WorkerPool:
             return Ending(said["status"], said["reason"])
         try:
             result = Result(**said["result"])
-        except ValidationError as error:
-            return Ending("crash", f"the worker's answer is not understood: {first_fault(error)}")
+        except TypeError as error:
+            return Ending("crash", f"the worker's answer is not understood: {error}")
         if key in {"", result.key}:
             return result
         return Ending(
@@ -175,8 +232,8 @@ class WorkerPool:
 
     def close(self) -> None:
         """End all workers. No job may be running."""
-        for member in list(self._members):
-            self._end(member)
+        for worker in list(self._workers):
+            self._end(worker)
         self._watchdog.close()
 
     def __enter__(self) -> Self:
@@ -189,63 +246,132 @@ class WorkerPool:
         if self._stopping.is_set():
             raise StoppedError("interrupted")
 
-    def _start(self, *, forks: bool) -> _Member:
-        output = Output()
-        worker = Worker(
-            f"{__name__}:carries_out",
-            self._work,
-            forks=forks,
-            who="the worker process",
-            output=output,
-            env=self._environment,
-        )
-        member = _Member(worker, output)
+    def _start(self, *, forks: bool) -> _Worker:
+        worker = _Worker(self._work, self._environment, forks=forks)
         self._watchdog.add(worker.child.pid)
-        self._members.add(member)
-        return member
+        self._workers.add(worker)
+        return worker
 
-    def _rest(self, member: _Member | None) -> _Member | None:
-        """Return the member if its worker is fit for another job, else end it and return None."""
-        if member is not None and member.worker.fit:
-            member.output.end()
-            return member
-        self._end(member)
-        return None
-
-    def _end(self, member: _Member | None) -> None:
+    def _end(self, worker: _Worker) -> None:
         with self._ending:
-            if member in self._members:
-                member.worker.child.kill()
-                member.output.close()
-                self._watchdog.remove(member.worker.child.pid)
-                self._members.discard(member)
+            if worker in self._workers:
+                worker.child.kill()
+                self._watchdog.remove(worker.child.pid)
+                self._workers.discard(worker)
 
 
-def carries_out(work: str, forks: bool) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return, in a worker, what runs a job by the function called `work`; see `Worker`."""
-    module, _, name = work.rpartition(":")
-    if module.endswith(".py"):
-        sys.path.insert(0, str(Path(module).parent))
-        module = Path(module).stem
-    function = getattr(importlib.import_module(module), name)
-    if forks:
-        warm()
-    return partial(_run_ordered, function)
+def _cut(log: Path, megabytes: float | None) -> None:
+    """Cut the middle out of a log that is too long; its writer goes on at the new end.
+
+    So printing kills no job and does not fill the disk.
+    """
+    if megabytes is None or not log.is_file():
+        return
+    most = int(megabytes * 1e6)
+    if log.stat().st_size <= most + SLACK_BYTES:
+        return
+    said = f"the job printed more than {megabytes:g} MB, the limit output_mb"
+    with log.open("r+b") as file:
+        file.seek(-TAIL_BYTES, os.SEEK_END)
+        tail = file.read()
+        file.seek(max(0, most - TAIL_BYTES))
+        file.truncate()
+        file.write(f"\n[cut here: {said}; what it printed last:]\n".encode() + tail)
 
 
-def _run_ordered(function: Callable[..., Any], order: dict[str, Any]) -> dict[str, Any]:
-    """Return the ``result`` of the ordered job, or a ``status`` with its ``reason``."""
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Result of a job, and what it left behind."""
+
+    result: Result
+    folder: Path | None = None
+    """Folder of the job's files, in the run folder."""
+    files: dict[str, bytes] | None = None
+    """Files of a job on another machine, by name, in place of the folder."""
+    model: Any = None
+    """Model of a job in this process; None if its algorithm has none."""
+    trace: str = ""
+    """Traceback of a crash in this process."""
+
+    @property
+    def log(self) -> bytes:
+        """Output of the job, or where it crashed in this process."""
+        if self.trace:
+            return self.trace.encode()
+        if self.folder is not None and (self.folder / results.LOG).is_file():
+            return (self.folder / results.LOG).read_bytes()
+        return (self.files or {}).get(results.LOG, b"")
+
+
+def run_one(
+    job: Job,
+    folder: Path,
+    *,
+    key: str = "",
+    mirrors: tuple[Path, ...] = (),
+    here: bool = False,
+    sinks: tuple[Sink, ...] = (),
+) -> Attempt:
+    """Run one job to its end: a failure is a result; only wrong usage and Ctrl-C are raised.
+
+    - `folder`: gets the job's files.
+    - `key`: of a job that was planned.
+    - `here`: run such a job in this process, too, not in a worker.
+    - `sinks`: see each event of a job in this process.
+    """
+    if not here and is_untrusted(job):
+        with WorkerPool(1, Limits(), mirrors=mirrors) as pool:
+            return Attempt(pool.run(job, key, folder), folder)
     try:
-        given: dict[str, Any] = {"mirrors": tuple(map(Path, order["mirrors"]))}
-        if order["prepared"]:
-            table, parts = order["prepared"]
-            given["prepared"] = Prepared(Path(table), parts and Path(parts))
-        result, _ = function(Job(**order["job"]), Path(order["folder"]), **given)
-        return {"result": plain(result)}
-    except Stop:
+        result, model = run_job(job, folder, mirrors=mirrors, sinks=sinks)
+    except (UsageError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
+    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
         status, reason = verdict(error)
-        if status in {"crash", "memout"}:
-            sys.stderr.write(discreet(traceback.format_exc()))
-        return {"status": status, "reason": reason, "usage": isinstance(error, UsageError)}
+        trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
+        return Attempt(failed(job, status, reason), folder, trace=trace)
+    return Attempt(result, folder, model=model)
+
+
+RunsJobs = Callable[[Job, str, Prepared | None], Attempt]
+"""Runs a job, planned under a key, on prepared inputs, to its end."""
+
+
+def run_planned(
+    pool: WorkerPool, out: Path, job: Job, key: str, prepared: Prepared | None
+) -> Attempt:
+    """Run a planned job in a process of `pool`; its files go to a folder of `out`."""
+    try:
+        folder = results.begin(out, key)
+        return Attempt(pool.run(job, key, folder, prepared), folder)
+    except OSError as error:
+        return Attempt(failed(job, *verdict(error), key=key))
+
+
+def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None) -> Attempt:
+    """Run a job whose key only its result knows, and record that in `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
+    try:
+        result = _processes(limits).run(job, "", folder, prepared)
+        home = results.begin(out, result.key)
+        shutil.copytree(folder, home, dirs_exist_ok=True)
+        results.finish(out, result)
+        return Attempt(result, home)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_STARTING = threading.Lock()
+_pools: dict[Limits, WorkerPool] = {}
+
+
+def _processes(limits: Limits) -> WorkerPool:
+    """Return a pool that lasts as long as this process, with a worker a core."""
+    with _STARTING:
+        if limits not in _pools:
+            prepare_workers()
+            _pools[limits] = pool = WorkerPool(os.cpu_count() or 1, limits)
+            atexit.register(pool.close)
+            atexit.register(pool.stop)  # first: a job that still runs is waited for no longer
+        return _pools[limits]

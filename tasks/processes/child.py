@@ -8,10 +8,8 @@ At a limit it is killed with all that it started, and `EndedError` says how it e
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import pickle
-import resource
 import signal
 import socket
 import subprocess
@@ -23,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import psutil
 
@@ -32,9 +30,6 @@ from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.processes.limits import Ending, Limits, post_mortem
 from leaseboard.tasks.processes.watchdog import descendants, kill_tree, set_option
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.pool.log import Output
 
 _POLL_SECONDS = 0.02
 _TREE_SECONDS = 0.5
@@ -109,13 +104,19 @@ class Child:
 
     @classmethod
     def fork(
-        cls, work: Callable[[], bytes], *, closed: Iterable[int] = (), who: str = "the process"
+        cls,
+        work: Callable[[], bytes],
+        *,
+        closed: Iterable[int] = (),
+        who: str = "the process",
+        leads: bool = False,
     ) -> Self:
         """Fork this process; the child answers with the bytes that `work` returns, and ends.
 
         It ends with the thread that forked it, too.
 
         - `closed`: descriptors of this process that the child must not have.
+        - `leads`: it leads a session of its own, which ends with it.
         """
         ours, theirs = socket.socketpair()
         with warnings.catch_warnings():
@@ -123,9 +124,11 @@ class Child:
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
+            if leads:
+                os.setsid()
             _run_in_child(work, theirs.detach(), (ours.fileno(), *closed))
         theirs.close()
-        return cls(pid, Connection(ours.detach()), who=who)
+        return cls(pid, Connection(ours.detach()), who=who, leads=leads)
 
     @classmethod
     def start(
@@ -209,21 +212,19 @@ class Child:
         *,
         grace: float = 0.0,
         check: Callable[[], None] = lambda: None,
-        output: Output | None = None,
     ) -> bytes:
         """Return the next message of the child; it is never lost if the child ends after it.
 
         - `limits`: of what it uses since the last `send`, with all that it started.
         - `grace`: seconds in which it may answer a SIGTERM to its group before it is killed.
         - `check`: called at each look; it may raise, and then the caller ends the child.
-        - `output`: read meanwhile.
 
         Raises EndedError if no message will come: it has ended, or was killed at a limit.
         """
         closing = float("inf")
         while True:
             code = self.code  # it is asked first: what the child said before its end is read below
-            said = self._receive(_POLL_SECONDS if code is None else 0.0, output)
+            said = self._receive(_POLL_SECONDS if code is None else 0.0)
             if said is not None:
                 return said
             if code is not None:
@@ -238,7 +239,7 @@ class Child:
                 ending = Ending("crash", f"{self._who} closed its channel")
             if ending is not None:
                 if grace:
-                    self._ask_to_stop(grace, output)
+                    self._ask_to_stop(grace)
                 self.kill()
                 raise EndedError(ending)
 
@@ -273,28 +274,22 @@ class Child:
             if self._process is not None:
                 self._process.returncode = self._code
 
-    def _receive(self, seconds: float, output: Output | None) -> bytes | None:
+    def _receive(self, seconds: float) -> bytes | None:
         """Return a message that arrives in time; close the channel if its other end is closed."""
-        watched: list[Any] = [] if self._channel.closed else [self._channel]
-        if output is not None and output.open:
-            watched.append(output)
-        ready = wait(watched, seconds)
-        if output is not None and output in ready:
-            output.take()
-        if self._channel in ready:
+        if wait([] if self._channel.closed else [self._channel], seconds):
             try:
                 return self._channel.recv_bytes()
             except (EOFError, OSError):
                 self._channel.close()
         return None
 
-    def _ask_to_stop(self, grace: float, output: Output | None) -> None:
+    def _ask_to_stop(self, grace: float) -> None:
         """Ask its group to end, and wait until it has answered or ended, at most so long."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGTERM)
         deadline = time.monotonic() + grace
         while self.code is None and time.monotonic() < deadline:
-            if self._receive(_POLL_SECONDS, output) is not None:
+            if self._receive(_POLL_SECONDS) is not None:
                 return
 
     def _measure(self) -> int:
@@ -350,23 +345,6 @@ def messages(channel: Connection) -> Iterator[bytes]:
     with suppress(EOFError, OSError):
         while True:
             yield channel.recv_bytes()
-
-
-def limit_memory(megabytes: float) -> None:
-    """Have this process, and its children, get a MemoryError beyond so much data; leave no core.
-
-    The limits of `Child.answer` end a process; this one names the line.
-    """
-    size = int(megabytes * 1e6)
-    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def named(target: str) -> Callable[..., Any]:
-    """Return the function named ``module:function``."""
-    module, _, name = target.rpartition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
 
 
 class Called(NamedTuple):

@@ -57,8 +57,6 @@ def build(
     out: Path,
     suite: Suite | None = None,
     found: Compared | None = None,
-    *,
-    ranked: Suite | None = None,
 ) -> Path:
     """Write ``report.html`` of the run folder `out`, whole or not at all.
 
@@ -66,14 +64,13 @@ def build(
     - `suite`: gives title, scale and published numbers; it is stored next to the page, so that
       `suite_of` finds it when the report is built again.
     - `found`: the comparison of these results, where it has been made already.
-    - `ranked`: the suite by another measure, for this page alone; it is not stored.
 
     Returns the path of the page.
     """
-    frame, by, place = as_frame(shown_at(out)), ranked or suite, out / MLFLOW_FILE
-    found = found or compared(frame, by)
+    frame, place = as_frame(shown_at(out)), out / MLFLOW_FILE
+    found = found or compared(frame, suite)
     mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
-    made = Material(out.name, frame, by, found, *read_logs(out, frame, READERS), mlflow)
+    made = Material(out.name, frame, suite, found, *read_logs(out, frame, READERS), mlflow)
     sections = counted(SECTIONS, "building the page", "sections")
     asked = wording("questions")
     page = page_of(

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -16,21 +15,15 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.inputs import unique_names
 from leaseboard.tasks.fetch.columns import refuse_unclear, tidy_frame
 from leaseboard.tasks.fetch.references import with_options
-from leaseboard.tasks.jobs.job import Job, Result, first_fault
-from leaseboard.tasks.jobs.suites.plan import (
-    check_suite,
-    require_ranking,
-    tasks_of,
-    with_baselines,
-)
+from leaseboard.tasks.jobs.job import Result, first_fault
+from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.models.automl.progress import without_autologging
-from leaseboard.tasks.pool.attempts import run_one
+from leaseboard.tasks.pool.workers import run_one
 from leaseboard.tasks.score.board import plain
 from leaseboard.tasks.score.frame import to_frame
 from leaseboard.tasks.score.summary import Compared, compared
-from leaseboard.tasks.steps.plain import run_all
 
 TITLE = "Race"
 
@@ -206,38 +199,30 @@ def race(
     one = isinstance(algorithms, (str, Mapping))
     found = paths.mirrors(tuple(mirrors))
     suite = race_suite(
-        found,
         algorithms=[algorithms] if one else list(algorithms),
         data=[with_options(str(place), target=target, task=task) for place in _places(data)],
         seeds=list(range(seed, seed + repetitions)), budget=budget, metric=metric,
         baselines=baselines,
     )  # fmt: skip
 
-    def submit(job: Job) -> Future[Result]:
-        ended = Future[Result]()
+    results = []
+    for job in suite.jobs():
         with tempfile.TemporaryDirectory(prefix="race-") as folder:
-            result = run_one(job, Path(folder), mirrors=found, here=True).result
+            results.append(run_one(job, Path(folder), mirrors=found, here=True).result)
             if tracking_uri is not None:
                 from leaseboard.tasks.track.tracker import log_race
 
-                log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri)
-        ended.set_result(result)
-        return ended
-
-    results = [result for _, result in run_all(suite.jobs(), submit)]
+                log_race(results[-1], Path(folder) / "events.jsonl.gz", tracking_uri)
     return Leaderboard(tuple(results), compared(results, suite))
 
 
-def race_suite(mirrors: tuple[Path, ...], **content: Any) -> Suite:
+def race_suite(**content: Any) -> Suite:
     """Return the suite of a race with its naive baselines; UsageError if it cannot be one."""
     try:
         suite = with_baselines(Suite.model_validate({"title": TITLE, **content}))
     except ValidationError as error:
         raise UsageError(first_fault(error)) from error
     check_suite(suite)
-    if suite.metric is not None:
-        jobs = suite.jobs()
-        require_ranking(suite.metric, jobs, tasks_of((job.data for job in jobs), mirrors))
     return suite
 
 

@@ -27,7 +27,7 @@ from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, run_unplanned
+from leaseboard.tasks.pool.workers import Attempt, RunsJobs, run_unplanned
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.score.summary import Compared, compared
 from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
@@ -217,15 +217,14 @@ def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
         return None
     try:
         content = json.loads(file.read_bytes())
-        made_of, store, place = content["of"], content["store"], Place(*content["shown"])
+        place = Place(*content["shown"])
         run_id = place.report.split("/")[-3]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError):
         return None  # not written by `record`
-    if made_of != fingerprint(out, suite):
+    if content["of"] != fingerprint(out, suite) or content["store"] != [uri, state_of(uri)]:
         return None
     attached = Path(unquote(urlsplit(root).path)).glob(f"*/{run_id}/artifacts/{PAGE}")
-    written = all(str(part).startswith("#/experiments/") for part in place)
-    return place if written and any(attached) and store == [uri, state_of(uri)] else None
+    return place if any(attached) else None
 
 
 @functools.cache

@@ -32,8 +32,7 @@ from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.terminal import harmless
-from leaseboard.tasks.pool.attempts import Attempt
-from leaseboard.tasks.pool.workers import StoppedError
+from leaseboard.tasks.pool.workers import Attempt, StoppedError
 from leaseboard.tasks.score import board
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain

@@ -133,11 +133,11 @@ def test_a_dataset_is_added_as_written(shell):
 
 
 def test_a_live_model_comes_from_an_empty_folder_to_an_alert_as_written(shell):
-    """In one shell, as its variables are of one, and without Prefect, as that costs minutes."""
+    """In one shell, as its variables are of one, and without Prefect."""
     found = pages.blocks(pages.DOCS / "guides/live-model.md")
     text = "\n".join(block.text for block in found if block.language == "sh")
     text = text.replace("9000", str(free_port()))
-    printed = shell(text.replace("live update sales.yaml", "live update --local sales.yaml"))
+    printed = shell(text)
     heard = [json.loads(line) for line in (shell.home / "heard.txt").read_text().splitlines()]
 
     assert "first.csv: 1770 new, 1770 labels" in printed

@@ -3,7 +3,7 @@
 import dataclasses
 from pathlib import Path
 
-from leaseboard.flows.benchmark import run_jobs
+from leaseboard.flows.benchmark import Run
 from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job
@@ -68,14 +68,14 @@ class SuiteRunner:
         planned = planned or self.planned()
         given = {"local": True, "work": f"{STANDINS}:run_job"} | options
         how = RunOptions(workers, **given)
-        kept = {"out": self.out, "tracking_uri": self.uri if uri == "" else uri}
+        kept = (self.out, self.uri if uri == "" else uri)
         waiting = [entry.job for entry in planned if not entry.done]
         return dispatch(
             self.suite,
             self.out,
             how,
             waiting,
-            lambda steps: run_jobs(self.suite, planned, {}, steps, **kept),
+            lambda steps: Run(self.suite, planned, {}, steps, *kept).run(),
         )
 
     def runs(self, level, condition=""):

@@ -4,8 +4,6 @@ import json
 import re
 import shutil
 
-import pandas as pd
-
 from benchmarks.drill import Webhook
 from tests.sweep import in_fork, query, tracked
 from tests.tasks.live.world import BEGIN, KEEP, World, timedelta
@@ -24,7 +22,7 @@ OF_FAULT = ("the last update", "MLflow")
 
 def update(number):
     at = (BEGIN + timedelta(days=number + 1, hours=4)).isoformat()
-    return ["live", "update", "sales.yaml", "--local", "--run-dir", ".", "--at", at]
+    return ["live", "update", "sales.yaml", "--run-dir", ".", "--at", at]
 
 
 def outcome(home, messages=(), events=()):
@@ -112,45 +110,11 @@ class Live:
     def call(self, *words):
         assert in_fork([*words, "--run-dir", "."], self.home) == 0
 
-    def started(self):
-        """Deliver rows alone: nothing is described yet."""
-        world = self.new()
-        for name in ("sales.yaml", "contract.yaml", "state.sqlite", "report.html"):
-            (self.home / name).unlink()
-        return world
-
-    def described(self):
-        """Write the files of a live model that was never updated."""
-        shutil.rmtree(self.home, ignore_errors=True)
-        World(self.home, KEEP + ALERTS.format(self.webhook.address))
-        (self.home / "mlruns").mkdir()
-        shutil.copy(self.store, self.home / "mlruns" / "mlflow.db")
-
     def troubled(self):
         trouble(self.new())
 
-    def labels_early(self):
-        """Deliver labels, of which one comes before its row."""
-        world = self.new(1)
-        frame = world.day(2)
-        world.deliver(2, frame.assign(revenue=float("nan")))
-        assert in_fork(update(2), self.home) in (0, 1)
-        labels = pd.concat([frame, world.day(3)[:1]])[["order", "revenue"]]
-        world.deliver(3, labels, "-labels")
-
-    def retraining(self):
-        """Deliver the day on which a challenger is due, and delete old rows by their age."""
-        world = self.new(4)
-        settings = self.home / "sales.yaml"
-        settings.write_text(settings.read_text() + "retention: 3d\n")
-        world.deliver(5, world.day(5))
-
     def with_challenger(self):
         self.new(6)
-
-    def promoted(self):
-        self.new(6)
-        self.call("live", "promote", "sales", "--force")
 
     def has_said(self, home):
         """Return whether a change by hand was reported, and is finished."""

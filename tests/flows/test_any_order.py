@@ -7,15 +7,13 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import pytest
 import yaml
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.machine.failpoints import POINTS
 from tests.machines import run_machine
-from tests.sweep import in_fork, in_zygote, query
+from tests.sweep import POINTS, in_fork, in_zygote, query
 
 ALGORITHMS = ["running-mean", "last-label", "vanilla"]
 IMPORTS = (
@@ -167,6 +165,5 @@ def machine_of(patch, zygote, store):
     return RunFolderMachine
 
 
-@pytest.mark.slow
 def test_orders(zygote, empty_store, monkeypatch):
     run_machine(machine_of(monkeypatch, zygote, empty_store), 2, 8)

@@ -1,23 +1,18 @@
 """What a run makes of its jobs, and what is said of each."""
 
-import io
-import json
 import shutil
 import sqlite3
-import sys
 from contextlib import closing
 from functools import partial
 
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows.benchmark import benchmark, show_progress
+from leaseboard.flows.benchmark import benchmark
 from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import prepared
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track import tracker
@@ -75,10 +70,6 @@ def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(text)
 
-    def edit_place(shown):
-        content = json.loads((out / plain.RECORDED).read_text())
-        (out / plain.RECORDED).write_text(json.dumps(content | {"shown": shown}))
-
     body = partial(benchmark, suite, out, tracking_uri=uri)
     dispatch(suite, out, RunOptions(1, local=True), suite.jobs(), body)
     capsys.readouterr()
@@ -98,10 +89,6 @@ def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
 
     for spoil in (
         lambda: (out / plain.RECORDED).write_text("[]"),
-        lambda: (out / plain.RECORDED).write_bytes(b"\xff"),
-        lambda: (out / plain.RECORDED).write_text("[" * 200_000),
-        lambda: edit_place(["#/experiments/1", 3]),
-        lambda: edit_place(["http://elsewhere", "#/experiments/1/runs/1/artifacts/report.html"]),
         lambda: shutil.rmtree(tmp_path / "artifacts"),
         (out / plain.RECORDED).unlink,
         (out / "report.html").unlink,
@@ -152,8 +139,6 @@ def test_a_preparation_that_dies_costs_the_jobs_that_need_it(tmp_path, monkeypat
     outcome = run(tmp_path, algorithms=["vanilla"])
 
     assert [row.status for row in outcome.results] == ["ok", "memout", "ok"]
-    log = results.job_folder(tmp_path / "out", outcome.results[1].key) / results.LOG
-    assert "raise MemoryError" in log.read_text()
 
 
 def test_a_second_run_leaves_the_first_one_s_jobs_alone(tmp_path):
@@ -183,35 +168,3 @@ def test_little_is_prepared_before_it_is_needed(tmp_path, monkeypatch):
     assert [row.status for row in outcome.results] == ["ok"] * 12
     assert len(most) == 12
     assert max(most) <= 3
-
-
-def over(data):
-    job = Job("vanilla", data, seed=3, environment_seed=0, name="a")
-    return failed(job, "crash", "why", key="k")
-
-
-def test_a_line_counts_and_calls_a_dataset_by_the_suites_name_for_it(capsys):
-    with show_progress(10, 8, {"sklearn:wine": "red wine"}) as show:
-        show(over("sklearn:wine"))
-        show(over("sklearn:iris"))
-    assert capsys.readouterr().err.splitlines() == [
-        "[ 9/10] a on red wine, seed 3: crash: why",
-        "[10/10] a on sklearn:iris, seed 3: crash: why",
-    ]
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
-def test_a_line_that_quotes_an_address_holds_no_password(monkeypatch, kind):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
-    job = Job("vanilla", "hunter2secret", seed=3, environment_seed=0)
-    monkeypatch.setattr(sys, "stderr", file := kind())
-    with show_progress(1, 0, {}) as show:
-        show(failed(job, "crash", "none", key="k"))
-
-    assert "vanilla on ***" in file.getvalue()
-    assert "hunter2secret" not in file.getvalue()

@@ -19,7 +19,7 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.processes.limits import Limits
 from tests.flows.waiting import until
 
-pytestmark = [pytest.mark.dask, pytest.mark.slow]
+pytestmark = pytest.mark.dask
 CHILD = Path(__file__).with_name("child.py")
 CONFIGURATIONS = 3  # of each stand-in job
 

@@ -3,8 +3,6 @@
 import json
 import shutil
 
-import pytest
-
 from leaseboard.tasks.folder import results
 
 SUITE = """
@@ -16,7 +14,6 @@ repetitions: 2
 """
 
 
-@pytest.mark.slow
 def test_an_edited_score_is_named_by_every_command_and_run_again(leaseboard, store, tmp_path):
     (tmp_path / "one.yaml").write_text(SUITE)
     out = tmp_path / "runs" / "one"

@@ -1,4 +1,4 @@
-"""Diagnostics on the command line: --json, --fail-on, ignore, and codes that do not exist."""
+"""Diagnostics on the command line: --json, ignore, and codes that do not exist."""
 
 import json
 import shutil
@@ -32,23 +32,19 @@ def codes(printed):
     return [row["code"] for row in rows if row["severity"] == "alarm"]
 
 
-@pytest.mark.slow
 def test_a_leak_from_the_run_to_the_report(leaking, tmp_path):
     run = "run", "leak.yaml", "--local", "--workers", "1"
 
     printed = leaking(*run, code=0)
     assert "LB002 alarm: on file:sales.csv?target=y the column refund alone" in printed.out
-    printed = leaking(*run, "--json", "--fail-on", "LB006,LB002", code=1)
+    printed = leaking(*run, "--json", code=0)
     assert "LB002" in codes(printed.out)
     assert len(printed.out.splitlines()) == 1
-    leaking(*run, "--fail-on", "LB003", code=0)
-
     assert "LB002" in codes(leaking("report", "runs/leak", "--json", code=0).out)
-    leaking("report", "runs/leak", "--fail-on", "LB002", code=1)
     assert "refund" in (tmp_path / "runs" / "leak" / "report.html").read_text()
 
     (tmp_path / "leak.yaml").write_text(SUITE + "ignore: [LB002]\n")
-    leaking(*run, "--fail-on", "LB002", code=0)
+    leaking(*run, code=0)
     assert "LB002" not in leaking("report", "runs/leak", "--json").out
 
 
@@ -65,12 +61,8 @@ def test_the_suites_run_in_mlflow_has_the_counts_and_the_findings(leaking, tmp_p
     assert {"report.html", "diagnostics.json"} <= artifacts
 
 
-def test_a_race_and_what_is_learned_are_diagnosed_too(leaking):
+def test_a_race_is_diagnosed_too(leaking):
     raced = leaking("race", "vanilla", "sales.csv", "--target", "y", code=0).out
     assert "LB002 alarm: on sales.csv?target=y the column refund alone" in raced
     raced = leaking("race", "vanilla", "sales.csv", "--target", "y", "--json", code=0).out
     assert "LB002" in codes(raced)
-
-    learned = leaking("learn", "model", "sales.csv", "--target", "y", code=0).out
-    assert "LB002 alarm: on sales.csv the column refund alone" in learned
-    assert "LB002" in codes(leaking("learn", "model", "sales.csv", "--json", code=0).out)

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.machine.failpoints import POINTS
-from tests.sweep import Sweep, in_fork, in_zygote, passed, tracked
+from tests.sweep import POINTS, Sweep, in_fork, in_zygote, passed, tracked
 
 SUITE = """\
 title: A stream
@@ -65,11 +64,6 @@ def folder_of(name):
     return outcome
 
 
-def ran(home, store, call):
-    started(home, store)
-    assert call(RUN, home, "") == 0
-
-
 def learned(home, _, call):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=SALES).round(3)})
@@ -97,13 +91,11 @@ def model_of(home):
 LEARN = ["learn", "m.model", "second.csv", "--output", "out.csv"]
 COMMANDS = {
     "run": (RUN, started, folder_of("out")),
-    "rerun": (RUN, ran, folder_of("out")),
     "merge": (["results", "merge", "out", "--run-dir", "both"], copied, folder_of("both")),
     "learn": (LEARN, learned, model_of),
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_ends_anywhere_is_made_good_by_the_next(
     name, tmp_path, empty_store, zygote, capsys
@@ -115,15 +107,14 @@ def test_a_command_that_ends_anywhere_is_made_good_by_the_next(
     )
     if name == "learn":  # a model that was saved has learned
         sweep.is_done = lambda home: examples(home) == 2 * SALES
-    if name in ("run", "rerun", "merge"):  # several processes, and MLflow
-        sweep.passages, sweep.actions = 1, ("disk-full",)
+    if name in ("run", "merge"):  # several processes, and MLflow
+        sweep.passages, sweep.actions = 1, ()
     sweep.run()
     with capsys.disabled():
         print(f"\n{name}: {sweep.cases} cases, {len(sweep.faults)} faults")
     assert not sweep.faults, "\n".join(sweep.faults)
 
 
-@pytest.mark.slow
 def test_each_point_is_passed_by_a_command():
     others = ("live.", "store.", "serve.", "prune.")  # of sweeps of their own
     assert {each for each in POINTS if not each.startswith(others)} <= passed

@@ -4,22 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from leaseboard.tasks.machine.failpoints import POINTS
 from tests.flows.swept import Live, update
-from tests.sweep import Sweep, passed
+from tests.sweep import POINTS, Sweep, passed
 
 OWN = ("live.", "store.")
-INIT = ["live", "init", "sales.yaml", "--files", "inbox/*.csv", "--target", "revenue",
-        "--id-column", "order", "--time", "when"]  # fmt: skip
 COMMANDS = {
-    "init": (INIT, Live.started),
-    "first update": (update(0), Live.described),
     "update": (update(4), Live.troubled),
-    "labels": (update(3), Live.labels_early),
-    "retrain": (update(5), Live.retraining),
-    "status": (["live", "status", "sales.yaml"], Live.with_challenger),
     "promote": (["live", "promote", "sales", "--force"], Live.with_challenger),
-    "rollback": (["live", "rollback", "sales"], Live.promoted),
     "forget": (
         ["live", "forget", "sales.yaml", "--id", "0-1", "--reason", "asked"],
         Live.troubled,
@@ -38,19 +29,17 @@ def news(swept, monkeypatch):
     monkeypatch.setattr("prefect.events.worker.EventsWorker", idle)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("news")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_that_ends_anywhere_is_made_good_by_the_next(name, swept, capsys):
     words, prepare = COMMANDS[name]
-    if name not in ("init", "first update", "update", "labels", "retrain"):
+    if name != "update":
         words = [*words, "--run-dir", "."]
     sweep = Sweep(words, swept.folder, lambda _: prepare(swept), swept.outcome, before=swept.clear)
-    if name in ("first update", "status"):
-        sweep.passages = 1
-    if name == "init":
-        sweep.is_done = lambda home: (home / "sales.contract.yaml").exists()
-    if name in ("promote", "rollback"):
+    sweep.passages = 1
+    if name != "update":
+        sweep.actions = ()
+    if name == "promote":
         sweep.is_done = swept.has_said
     sweep.run()
     with capsys.disabled():
@@ -58,18 +47,5 @@ def test_a_command_that_ends_anywhere_is_made_good_by_the_next(name, swept, caps
     assert not sweep.faults, "\n".join(each[:2000] for each in sweep.faults)
 
 
-@pytest.mark.usefixtures("news")
-def test_an_update_that_is_killed_is_made_good_by_the_next(swept):
-    words, prepare = COMMANDS["update"]
-    sweep = Sweep(
-        words, swept.folder, lambda _: prepare(swept), swept.outcome, before=swept.clear,
-        actions=(), points=("live.after-batch", "live.after-post"), passages=1,
-    )  # fmt: skip
-    sweep.run()
-    assert sweep.cases > 1
-    assert not sweep.faults, "\n".join(each[:2000] for each in sweep.faults)
-
-
-@pytest.mark.slow
 def test_each_point_is_passed_by_a_command():
     assert {each for each in POINTS if each.startswith(OWN)} <= passed

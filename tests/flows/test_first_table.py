@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-import pytest
-
 from tests.flows.sales import sales, wrong
 
 
@@ -52,35 +49,6 @@ def test_an_error_in_a_first_table_is_reported_in_one_line(call):
     assert not Path("new.model").exists()
 
 
-@pytest.mark.slow
-def test_a_first_table_with_marks_of_gaps_is_as_one_that_has_gaps(call):
-    frame = first(price=(3, None), day=(5, None))
-    frame.to_csv("empty.csv", index=False)
-    call("learn", "empty", "empty.csv")
-    others = []
-    for gap in ("N/A", "-", "?", "n/a", "None", "NULL", "--", "#N/A", "nan"):
-        frame.to_csv("marked.csv", index=False, na_rep=gap)
-        Path("marked").unlink(missing_ok=True)
-        said = call("learn", "marked", "marked.csv")[1]
-        alike = Path("empty").read_bytes() == Path("marked").read_bytes()
-        if not alike or "columns taken as numbers: price, rain, shop; dates: day" not in said:
-            others.append(gap)
-
-    assert others == []
-
-
-@pytest.mark.slow
-def test_few_words_among_numbers_are_texts_where_that_is_declared_or_where_they_are_many(call):
-    frame = first(shop=(3, "x"))
-    frame.assign(shop=frame["shop"].astype("category")).to_parquet("declared.parquet")
-    frame.assign(shop=np.where(np.arange(60) % 5, frame["shop"], "x")).to_csv(
-        "many.csv", index=False
-    )
-
-    for file in ("declared.parquet", "many.csv"):
-        assert "texts: shop" in call("learn", f"{file}.model", file)[1]
-
-
 def test_an_infinite_value_is_not_predicted(call):
     sales(60).to_csv("sales.csv", index=False)
     call("learn", "sales.model", "sales.csv")
@@ -93,17 +61,6 @@ def test_an_infinite_value_is_not_predicted(call):
         assert "in row 4 does not fit: fix that row, or leave it out" in complained
 
 
-@pytest.mark.slow
-def test_a_model_of_classes_does_not_take_dates_for_some(call):
-    sales(60).to_csv("sales.csv", index=False)
-    given = ("--target", "shop", "--task", "classification")
-    call("learn", "shops.model", "sales.csv", *given)
-    frame = sales(60)
-    frame.assign(shop=frame["day"]).to_csv("days.csv", index=False)
-
-    assert "'shop' holds dates, and is to be" in call("learn", "shops.model", "days.csv")[2]
-
-
 def test_what_predict_wrote_is_not_learned_as_features(call):
     sales(60).to_csv("sales.csv", index=False)
     call("learn", "sales.model", "sales.csv")
@@ -111,19 +68,6 @@ def test_what_predict_wrote_is_not_learned_as_features(call):
 
     complained = call("learn", "sales.model", "predicted.csv")[2]
     assert "column 'prediction' is called like one that `leaseboard predict` adds" in complained
-
-
-@pytest.mark.slow
-def test_any_level_has_intervals_and_what_is_no_level_is_reported(call):
-    sales(60).to_csv("sales.csv", index=False)
-    call("learn", "sales.model", "sales.csv")
-    call("learn", "plain.model", "sales.csv", "--algorithm", "chacha")
-    for model, level, words in (
-        ("sales.model", "70", "--level 70.0 must be between 0 and 1, such as 0.9"),
-        ("plain.model", "0.9", "learn a new model with --algorithm online-automl"),
-    ):
-        assert words in call("predict", model, "sales.csv", "--level", level, code=64).err
-    call("predict", "sales.model", "sales.csv", "--level", "0.7", code=0)
 
 
 def test_a_table_with_low_and_high_of_its_own_is_predicted_without_intervals(call):

@@ -130,7 +130,6 @@ def group(tmp_path):
     return suites
 
 
-@pytest.mark.slow
 def test_a_group_is_gated_as_one_with_its_requirements(leaseboard, group, tmp_path, capsys):
     assert leaseboard("gate", "all", "--update-baseline") == 0
     accepted = json.loads((group.parent / "baselines" / "all.json").read_text())
@@ -161,18 +160,3 @@ def test_a_group_is_gated_as_one_with_its_requirements(leaseboard, group, tmp_pa
     assert leaseboard("gate", "all", "--update-baseline") == 2
     assert "requirement exploitation.arm1 of average" in capsys.readouterr().err
     assert leaseboard("gate", "arms") == 1, "broken, though nothing is accepted of this one"
-
-
-@pytest.mark.slow
-def test_run_plan_and_list_take_a_group(leaseboard, group, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["run", "all", "--dry-run"])
-    assert end.value.code == 0
-    assert "2 to run" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(["list", "suites"])
-    assert "3 jobs" in next(
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("all ")
-    )
-    assert leaseboard("run", "all") == 0
-    assert "average has the best feedback" in capsys.readouterr().out

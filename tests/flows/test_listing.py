@@ -10,11 +10,3 @@ def test_a_list_that_is_not_on_a_terminal_has_one_line_a_row(leaseboard):
     ]
     assert ["delta", "0.1", "number > 0 and < 1"] in settings
     assert ["memory", "1000.0", "number > 1"] in settings
-
-
-def test_a_purpose_that_does_not_apply_is_refused(leaseboard):
-    assert (
-        "unknown purpose 'bogus'"
-        in leaseboard("list", "online-automl", "--for", "bogus", code=64).err
-    )
-    assert "omit it" in leaseboard("list", "online-automl", "--for", "table", code=64).err

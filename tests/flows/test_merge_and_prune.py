@@ -9,8 +9,6 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.report import build
 from leaseboard.tasks.track.store import TrackingError, open_store
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def done(runner):

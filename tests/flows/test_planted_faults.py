@@ -77,7 +77,6 @@ def answered_before_it_is_logged(patch):
     patch.setattr(State, "log_served", log)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "found"),
     [
@@ -92,7 +91,6 @@ def test_the_machine_of_a_live_model_finds(plant, found, monkeypatch):
     assert found in "".join(map(str, failed.traceback))
 
 
-@pytest.mark.slow
 def test_days_of_a_live_model_find_a_champion_without_evidence(monkeypatch):
     """One order: which ones Hypothesis draws depends on all modules that are imported."""
     worse_is_champion(monkeypatch)
@@ -111,7 +109,6 @@ def test_days_of_a_live_model_find_a_champion_without_evidence(monkeypatch):
     assert "has_its_evidence" in "".join(map(str, failed.traceback))
 
 
-@pytest.mark.slow
 def test_the_sweep_of_an_update_finds_a_label_that_is_learned_twice(monkeypatch, swept):
     learned_twice(monkeypatch)
 
@@ -128,7 +125,6 @@ def test_the_sweep_of_an_update_finds_a_label_that_is_learned_twice(monkeypatch,
     assert fault.startswith("live.after-batch=kill@1 (-9,")
 
 
-@pytest.mark.slow
 def test_the_machine_of_a_run_folder_finds_a_job_that_a_merge_loses(
     monkeypatch, zygote, empty_store
 ):

@@ -11,7 +11,6 @@ import typer
 
 from leaseboard.flows import console
 from leaseboard.flows.cli import app
-from leaseboard.flows.commands.options import SERVICES
 from leaseboard.tasks.machine import progress
 
 
@@ -44,10 +43,8 @@ class Slow:
 
 @pytest.mark.parametrize("quiet", [False, True])
 @pytest.mark.parametrize("kind", OF_TERMINALS)
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {*SERVICES}))
-def test_every_command_shows_that_it_works_unless_it_is_quiet(
-    name, kind, quiet, monkeypatch, environment
-):
+def test_a_command_shows_that_it_works_unless_it_is_quiet(kind, quiet, monkeypatch, environment):
+    name = "results merge"
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setenv("COLUMNS", "150")
     ours, theirs = OF_TERMINALS[kind]()
@@ -66,57 +63,6 @@ def test_every_command_shows_that_it_works_unless_it_is_quiet(
     assert not (quiet and left)
     assert ("\x1b" in slow.shown) is (kind == "terminal" and not quiet)
     assert kind == "terminal" or quiet or slow.shown.splitlines()[0] == f"{name}: working for 0 s"
-
-
-@pytest.fixture
-def ended(monkeypatch):
-    """Return a line for each activity, made when it ended."""
-    lines = []
-
-    class Works(list):
-        def remove(self, work):
-            lines.append(work.words())
-            super().remove(work)
-
-    monkeypatch.setattr(progress, "_activities", Works())
-    return lines
-
-
-ARMS = (
-    "rising-bandits",
-    "sklearn:iris",
-    "--budget",
-    "12",
-    "--set",
-    "arms=[qda,logistic_regression]",
-)
-SUITE = "title: t\ndata: ['synthetic:fried?rows=1500']\nalgorithms: [online-automl]\n"
-
-
-@pytest.mark.slow
-def test_what_is_done_and_how_much_there_is_to_do_is_shown(leaseboard, ended, tmp_path):
-    (tmp_path / "s.yaml").write_text(SUITE)
-    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{i}.5\n" for i in range(30)))
-    run = ("--run-dir", "out", "--local")
-    for words, what, amount in (
-        (("learn", "m.model", "t.csv"), "learning", "30 of 30 rows"),
-        (("predict", "m.model", "t.csv"), "predicting", "30 of 30 rows"),
-        (("run", "s.yaml", *run), "run", "5 of 5 jobs"),
-        (("run", "s.yaml", *run, "--register", "s"), "registering", "1 of 1 models"),
-        (("report", "out"), "reading event logs", "5 of 5 jobs"),
-        (("report", "out"), "building the page", ""),
-        (("results", "merge", "out", "--run-dir", "two"), "copying", "5 of 5 jobs"),
-        (("results", "merge", "out", "--run-dir", "three"), "MLflow", ""),
-        (("data", "fetch", "sklearn:iris"), "data fetch", "1 of 1 datasets"),
-        (("race", "vanilla", "synthetic:fried?rows=300"), "vanilla on", "300 of 300 examples"),
-        (("race", *ARMS), "rising-bandits on sklearn:iris", "12 of 12 trials"),
-        (("check", "vanilla"), "check", " rules"),
-    ):
-        ended.clear()
-        leaseboard(*words)
-
-        mine = [line for line in ended if line.startswith(what) and amount in line]
-        assert mine, (words, ended)
 
 
 def test_a_bar_goes_around_what_is_printed(monkeypatch):

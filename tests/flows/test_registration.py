@@ -5,10 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.flows.commands import registration
+from leaseboard.flows.commands import run as registration
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.models import chosen, winner
-from leaseboard.tasks.track.store import open_store
 
 OWN = """
 title: my own sales
@@ -55,18 +54,3 @@ def test_a_bad_name_is_refused_before_any_work(recorded, tmp_path):
     with pytest.raises(UsageError):
         registration.register_winners(suite_on("file:a.csv"), tmp_path, "s.3")
     assert not recorded
-
-
-@pytest.mark.slow
-def test_a_file_of_ones_own_from_run_to_registry(leaseboard, store, tmp_path):
-    rows = [f"{i / 7:.2f},{'MonTueWed'[i % 3 * 3 :][:3]},{i * 0.1:.1f}" for i in range(200)]
-    (tmp_path / "my sales.csv").write_text("\n".join(["price (EUR),day,units sold", *rows]))
-    (tmp_path / "sales.yaml").write_text(OWN)
-
-    leaseboard("run", "sales.yaml", "--local", "--workers", "1", "--register", "sales")
-    first = "sales-file-my-sales-csv-target-units-sold"
-    names = [first, f"{first}-threshold-3"]
-    found = open_store(store).search_registered_models()
-    assert {each.name: each.aliases for each in found} == {n: {"challenger": 1} for n in names}
-    refused = leaseboard("live", "promote", first, code=64)
-    assert f"'{first}' is not a live model" in refused.err

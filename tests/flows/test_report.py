@@ -1,7 +1,6 @@
 """From a suite's run to its report."""
 
 import os
-import shutil
 
 import pytest
 
@@ -57,41 +56,3 @@ def test_a_folder_without_results_is_wrong_usage(call, tmp_path):
     assert said.code == 64
     assert len(said.err.splitlines()) == 1
     assert "results.parquet" in said.err
-
-
-def test_a_measure_ranks_in_the_place_of_the_score_where_it_is_asked_for(call, tmp_path):
-    (tmp_path / "two.yaml").write_text(
-        SUITE.replace("algorithms: [", "algorithms: [online-ridge, ")
-    )
-    asked = ("run", "two.yaml", "--local", "--run-dir", "out")
-    assert call(*asked).out.split("\n")[0].rstrip() == "Two learners, by progressive_mse"
-    plain = (tmp_path / "two.yaml").read_text()
-    (tmp_path / "two.yaml").write_text(f"{plain}metric: mae\n")
-    assert call(*asked).out.split("\n")[0].rstrip() == "Two learners, by mae"
-    assert suite_of(tmp_path / "out").metric == "mae"
-    assert call("report", "out", "--metric", "skill")[0] == 0
-    assert "the best skill" in (tmp_path / "out" / "report.html").read_text()
-    assert suite_of(tmp_path / "out").metric == "mae"  # by which it was run
-    assert call("report", "out", "--metric", "skil")[0] == 64
-    (tmp_path / "two.yaml").write_text(f"{plain}metric: kappa\n")
-    said = call("run", "two.yaml", "--local", "--run-dir", "fresh")
-    assert said.code == 64
-    assert "no job can have the metric 'kappa' on these data" in said.err
-    assert not [*(tmp_path / "fresh").glob("jobs/*")]
-
-
-def test_a_report_by_another_measure_leaves_the_run_what_it_is(call, finished, tmp_path):
-    folder = tmp_path / "run"
-    shutil.copytree(folder, tmp_path / "other")
-
-    def held():
-        return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-    before = held()
-    said = call("report", "other", "run", "--metric", "kappa")
-    assert (said.code, "'other': no job has the metric 'kappa'" in said.err) == (64, True)
-    assert held() == before
-    assert call("report", "run", "--metric", "mae")[0] == 0
-    assert "the best mae" in (folder / "report.html").read_text()
-    assert call("report", "run")[0] == 0
-    assert held() == before

@@ -89,7 +89,6 @@ def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home,
     assert stop(process, number) == (-number if number == signal.SIGKILL else 0)
 
 
-@pytest.mark.slow
 def test_a_run_that_a_killed_schedule_left_is_run_again(home, server, scheduling):
     asleep = home / "asleep"
     process = scheduling()
@@ -110,7 +109,6 @@ def test_a_run_that_a_killed_schedule_left_is_run_again(home, server, scheduling
         assert "was left: it runs again" in (home / "said.txt").read_text()
 
 
-@pytest.mark.slow
 def test_a_run_shows_its_leaderboard_fails_with_a_job_and_is_cancelled(home, server, scheduling):
     process = scheduling()
     run = trigger(server, "mixed")
@@ -138,7 +136,6 @@ def test_a_run_shows_its_leaderboard_fails_with_a_job_and_is_cancelled(home, ser
     assert len([name for name in jobs(server, run) if "repetition" in name]) == 1
 
 
-@pytest.mark.slow
 def test_a_live_model_is_updated_step_by_step(home, server, scheduling):
     World(home)
     (home / "conf" / "schedule.yaml").write_text(LIVE)

@@ -154,7 +154,6 @@ def logged(world):
         return set(connection.exec_driver_sql("select id from live_sales_served").scalars())
 
 
-@pytest.mark.slow
 def test_it_follows_the_champion_under_load_and_ends_when_all_is_answered(serve, world, uri):
     server = serve()
     assert server.ask()[0] == 503

@@ -141,7 +141,6 @@ class TestInterruptions:
         assert all((f / results.RESULT).is_file() for f in runner.out.glob("jobs/*"))
         assert not runner.runs("suite", "attributes.status = 'RUNNING'")
 
-    @pytest.mark.slow
     def test_kill_9_at_any_moment_is_made_good_by_the_next_run(self, runner, start, tmp_path):
         """Killed at random moments: while jobs run, end, or are logged, and once at the start."""
         moments = random.Random(7)

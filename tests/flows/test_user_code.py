@@ -99,7 +99,6 @@ arms:
 """
 
 
-@pytest.mark.slow
 def test_files_in_the_current_folder_hide_no_module_of_ours_or_of_libraries(
     tmp_path, environment, empty_store
 ):

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import leaseboard
-from leaseboard.tasks.keys import closure
 
 SOURCE = Path(leaseboard.__file__)
 HEAVY = ("mlflow", "prefect", "vowpalwabbit", "lightgbm", "hyperopt", "openml", "plotly", "typer")
@@ -44,14 +43,13 @@ def typed():
 
 
 def test_what_is_listed_is_what_there_is():
-    assert typed() == leaseboard._PLACES
-    assert sorted(leaseboard.__all__) == sorted(leaseboard._PLACES)
+    assert typed() == leaseboard.PLACES
+    assert sorted(leaseboard.__all__) == sorted(leaseboard.PLACES)
     assert set(dir(leaseboard)) == {*leaseboard.__all__, "__version__"}
-    assert closure._exported() == leaseboard._PLACES
 
 
 def test_each_name_is_its_places():
-    for name, place in leaseboard._PLACES.items():
+    for name, place in leaseboard.PLACES.items():
         found = getattr(leaseboard, name)
         assert found is getattr(importlib.import_module(place), name)
         assert found.__doc__ or name == "Run"  # an alias of types has none
@@ -67,7 +65,6 @@ def test_importing_it_loads_nothing_of_ours():
     assert not {"numpy", "leaseboard.algorithms", "leaseboard.tasks"} & loaded([])
 
 
-@pytest.mark.slow
 def test_names_load_nothing_heavy_that_they_do_not_need():
     assert not {*HEAVY, "sklearn", "pandas", "scipy.stats"} & loaded(STREAMING)
     assert not {*HEAVY} & loaded(sorted({*leaseboard.__all__} - {*STREAMING, *COMPILED}))

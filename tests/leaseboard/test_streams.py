@@ -23,7 +23,6 @@ def run(redirections):
     "closed",
     [
         "<&- >&- 2>&-",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("<&-", ">&-", "2>&-")),
     ],
 )
 def test_a_closed_stream_ends_nothing(closed):

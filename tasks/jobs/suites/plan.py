@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import attrgetter
@@ -16,55 +16,18 @@ from leaseboard.algorithms.errors import (
     SettingError,
     UsageError,
     UserFileError,
+    unknown,
 )
-from leaseboard.algorithms.measures import DIRECTIONS, SKILL
+from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import Described, describe
-from leaseboard.tasks.jobs.environments.kinds import KINDS, ON_STREAMS
+from leaseboard.tasks.jobs.environments.kinds import ON_STREAMS
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.run import check, identify
 from leaseboard.tasks.jobs.suites.suite import Contender, Suite
 from leaseboard.tasks.machine.yaml_files import where
-
-
-def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) -> None:
-    """Raise UsageError if none of the jobs can have the measure called `name`.
-
-    - `name`: see `leaseboard.algorithms.measures`.
-    - `tasks`: of their data, by reference, where they are known; others may have any.
-    """
-    kinds = [(job, KINDS.get(_described(job.algorithm).environment)) for job in jobs]
-    if name not in DIRECTIONS and plugins.find("metrics", name):
-        if not any(kind and kind.chooses == "model" for _, kind in kinds):
-            raise UsageError(
-                f"metric {name!r} ranks models of streams, and none of the jobs trains one:"
-                " leave it out"
-            )
-        return
-    measured = [(job, kind.measured) for job, kind in kinds if kind and kind.measured]
-    if not measured:
-        raise UsageError(f"metric {name!r} is of streams and tables to learn: leave it out")
-    may = {each for _, found in measured for names in found.values() for each in names}
-    if name in may and any(job.data not in tasks for job, _ in measured):
-        return
-    known = ((job, found) for job, found in measured if job.data in tasks)
-    have = dict.fromkeys(each for job, found in known for each in found[tasks[job.data]]) or may
-    if name not in have:
-        raise UsageError(
-            f"no job can have the metric {name!r} on these data: take one of {', '.join(have)}"
-        )
-
-
-def require_ranking(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) -> None:
-    """Raise UsageError if `name` cannot rank the jobs: skill needs a job of a baseline, too."""
-    every = list(jobs)
-    require_measure(name, every, tasks)
-    if name == SKILL and not any(_described(job.algorithm).baseline for job in every):
-        raise UsageError(
-            f"metric {name!r} is over a baseline, and no job is one: add one such as last-label"
-        )
 
 
 def with_baselines(suite: Suite) -> Suite:
@@ -81,17 +44,6 @@ def with_baselines(suite: Suite) -> Suite:
     missing = [name for name in NAIVE_BASELINES if name not in named]
     added = [Contender(algorithm=name, environment=on_streams[0].environment) for name in missing]
     return suite.model_copy(update={"algorithms": [*suite.algorithms, *added]})
-
-
-def tasks_of(references: Iterable[str], mirrors: tuple[Path, ...] = ()) -> dict[str, str]:
-    """Return the tasks of the data that are available, by reference."""
-    found = {}
-    for reference in dict.fromkeys(references):
-        try:
-            found[reference] = loading.load(reference, mirrors=mirrors).task
-        except DataUnavailableError:
-            continue  # its jobs are skipped, and say so
-    return found
 
 
 def _described(algorithm: str) -> Described:
@@ -159,9 +111,10 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
         with _located(path, "data", j, "data"):
             loading.check(entry.data, here=True)
     _check_measures(suite, kinds, path)
-    if suite.metric is not None:
+    metrics = [*DIRECTIONS, *plugins.names("metrics")]
+    if suite.metric is not None and suite.metric not in metrics:
         with _located(path, "metric"):
-            require_ranking(suite.metric, suite.jobs(), {})
+            raise unknown("metric", suite.metric, metrics)
 
 
 def _check_measures(suite: Suite, kinds: dict[str, str], path: Path | None) -> None:

@@ -28,8 +28,6 @@ Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Name = Annotated[str, Field(max_length=200)]
 Settings = Annotated[dict[str, Any], AfterValidator(text_keys)]
 Value = TypeVar("Value")
-MOST_JOBS = 100_000
-"""Most jobs of a suite: each is a folder, a row and an MLflow run."""
 
 
 def _named(key: str) -> BeforeValidator:
@@ -127,7 +125,7 @@ class Suite(Strict):
     """The seed of each repetition, for both the job and its environment."""
     seed: Seed = 0
     """The number from which all seeds are derived, if `seeds` lists none."""
-    repetitions: Annotated[int, Field(ge=1, le=MOST_JOBS)] = 1
+    repetitions: Annotated[int, Field(ge=1, le=100_000)] = 1
     """The number of repetitions, with other seeds each time, if `seeds` lists none."""
     budget: Annotated[float, Field(gt=0, le=1e15)] | None = None
     """The budget of each job, in the units of its environment; none: the environment's own."""
@@ -163,28 +161,10 @@ class Suite(Strict):
     _wanted: Mapping[tuple[str, str], int] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
-    def _check_size(self) -> Self:
-        repetitions = len(self.seeds) if self.seeds else self.repetitions
-        jobs = len(self.data) * len(self.algorithms) * repetitions
-        if jobs > MOST_JOBS:
-            raise ValueError(
-                f"repetitions: {repetitions} of {len(self.algorithms)} algorithms on"
-                f" {len(self.data)} datasets are {jobs} jobs: a suite can have {MOST_JOBS}"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _check_names(self) -> Self:
         titles = [contender.title for contender in self.algorithms]
         if title := duplicate(titles):
             raise ValueError(f"name {title!r} occurs twice: give each algorithm its own")
-        for i, one in enumerate(self.algorithms):
-            for other in self.algorithms[:i]:
-                if one.model_copy(update={"name": other.name}) == other:
-                    raise ValueError(
-                        f"{other.title} and {one.title} are the same work: remove one or change"
-                        " its settings"
-                    )
         if reference := duplicate(entry.data for entry in self.data):
             raise ValueError(f"data {reference!r} occurs twice: remove one")
         ends = (self.normalise.zero, self.normalise.one) if self.normalise else ()

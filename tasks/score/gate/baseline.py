@@ -5,45 +5,38 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.jobs.job import (
-    Direction,
-    Job,
-    Name,
-    Score,
-    Settings,
-    Title,
-    first_fault,
-    plain_value,
-)
+from leaseboard.tasks.jobs.job import Job, first_fault, plain_value
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.machine.yaml_files import Strict
 from leaseboard.tasks.score.frame import scoreless
 from leaseboard.tasks.score.gate.requirements import Quantity
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
 
 class Scenario(Strict):
     """Accepted scores of one algorithm on one dataset."""
 
-    name: Title
-    data: Title
-    metric: Name
-    direction: Direction
-    digest: Name
-    version: Name
+    name: str
+    data: str
+    metric: str
+    direction: Literal["min", "max"]
+    digest: str
+    version: str
     """Of the algorithm's code when it was accepted; for information."""
-    scores: Annotated[dict[str, Score], Field(min_length=1)]
+    scores: Annotated[dict[str, Finite], Field(min_length=1)]
     """``{seed: score}``, the seeds as text."""
-    algorithm: Title
+    algorithm: str
     """The registered name behind the label."""
-    settings: Settings
-    environment: Settings
+    settings: dict[str, Any]
+    environment: dict[str, Any]
     """Of the algorithm, defaults included, and of its environment."""
     tolerance: Annotated[float, Field(ge=0, lt=1)] | None = None
     """Overrides the tolerance of the gate; written by hand, kept when scores are accepted. At 1
@@ -58,9 +51,9 @@ class Baseline(Strict):
     It holds a scenario at least: requirements that are met would pass alone.
     """
 
-    suite: Name
+    suite: str
     date: str
-    versions: dict[Name, Name]
+    versions: dict[str, str]
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
     requirements: tuple[Requirement, ...] = ()
 

@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.checksums import DamagedError, dump_result, load_result
-from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.folder.results import DamagedError, dump_result, load_result, shown_at
 from leaseboard.tasks.jobs.job import MOST_SCORE, Result, plain, plain_value
 from leaseboard.tasks.score.frame import as_frame
 from tests.tasks.folder.test_results import is_done

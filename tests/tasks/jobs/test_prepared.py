@@ -29,7 +29,6 @@ JOBS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.algorithm)
 def test_a_job_on_prepared_data_is_the_same_job(tmp_path, job):
     alone, shared = tmp_path / "alone", tmp_path / "shared"

@@ -8,7 +8,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
-from leaseboard.tasks.keys import versions
+from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import ROOT
 from leaseboard.tasks.keys.versions import code_version, recorded_key
 
@@ -48,17 +48,26 @@ def version_of(tmp_path, text):
     return code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
 
 
-def test_code_counts_and_comments_docstrings_and_layout_do_not(tmp_path):
+def test_code_counts(tmp_path):
     before = version_of(tmp_path, MINE)
-    for old, new in (
-        ("# a comment", "# another"),
-        ("Does nothing.", "Does less."),
-        ("depth: int = 3", "depth: int  =  3"),
-        ("int = 3", 'int = 3\n    """Of what."""'),
-    ):
-        assert version_of(tmp_path, MINE.replace(old, new)) == before, new
-    for new in ("int = 4", 'int = 3\n    said = """A value."""'):
-        assert version_of(tmp_path, MINE.replace("int = 3", new)) != before, new
+    assert version_of(tmp_path, MINE.replace("int = 3", "int = 4")) != before
+    assert version_of(tmp_path, MINE) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("import a.b as x, c\n", {"a.b", "c"}),
+        ("from a import (\n    b,  # one\n    c as d,\n)\n", {"a", "a.b", "a.c"}),
+        ("try: import a\nexcept ImportError: import b", {"a", "b"}),
+        ("    from a.b cimport c, d", {"a.b", "a.b.c", "a.b.d"}),
+        ("from . import b\nfrom .c import d\n", set()),
+        ("from leaseboard import race", {"leaseboard.race"}),
+    ],
+)
+def test_imports_are_seen_anywhere_in_a_file(tmp_path, text, modules):
+    (tmp_path / "mine.py").write_text(text)
+    assert closure._read(tmp_path / "mine.py").modules == modules
 
 
 def test_what_an_algorithm_imports_counts_and_reading_data_does_not():

@@ -25,14 +25,14 @@ from leaseboard.tasks.live.candidates import promote_by_hand, roll_back
 from leaseboard.tasks.live.model import LiveModel, erase
 from leaseboard.tasks.live.rows import features_of
 from leaseboard.tasks.live.snapshot import Snapshot
-from leaseboard.tasks.machine.failpoints import POINTS, VARIABLE
+from leaseboard.tasks.machine.failpoints import VARIABLE
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.serve.champion import Champion
 from leaseboard.tasks.serve.desk import Desk
 from leaseboard.tasks.store.live_tables import in_role
 from tests.machines import run_machine
-from tests.sweep import query
+from tests.sweep import POINTS, query
 from tests.tasks.live.world import BEGIN, World
 
 KEEP = """\
@@ -99,7 +99,7 @@ class LiveModelMachine(RuleBasedStateMachine):
         return LiveModel.read(self.world.settings, self.world.state)
 
     def run_update(self):
-        flow.run_update(self.world.settings, self.world.home, self.now, local=True)
+        flow.run_update(self.world.settings, self.world.home, self.now)
 
     def recount(self):
         self.before = learned_rows(self.world.settings, self.world.home)

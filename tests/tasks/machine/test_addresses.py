@@ -88,11 +88,3 @@ def test_variables_are_filled_from_the_environment(monkeypatch):
 def test_links_lead_to_where_users_see_the_store(monkeypatch, named, store, seen):
     monkeypatch.setenv("MLFLOW_UI_URL", named)
     assert addresses.mlflow_ui(store) == seen
-
-
-def test_links_lead_to_where_the_store_was_served_last(monkeypatch):
-    monkeypatch.delenv("MLFLOW_UI_URL", raising=False)
-    addresses.remember_ui("sqlite:///mine.db", "http://127.0.0.1:5001")
-
-    assert addresses.mlflow_ui("sqlite:///mine.db") == "http://127.0.0.1:5001"
-    assert addresses.mlflow_ui("sqlite:///other.db") == "http://127.0.0.1:5000"

@@ -11,7 +11,7 @@ from leaseboard.tasks.evaluate.trials import evaluate
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.pool.attempts import run_one
+from leaseboard.tasks.pool.workers import run_one
 
 ARM = {"space": "fast", "arms": ["gaussian_nb"]}
 LISTED = {"configurations": 2, "initial_rows": 50}

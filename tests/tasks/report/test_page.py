@@ -2,8 +2,7 @@
 
 import pytest
 
-from leaseboard.tasks.folder.checksums import load_result
-from leaseboard.tasks.folder.results import shown_at, write_result
+from leaseboard.tasks.folder.results import load_result, shown_at, write_result
 from leaseboard.tasks.report import build
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
 from leaseboard.tasks.score.summary import compared

@@ -117,18 +117,3 @@ def test_invalid_verdicts_are_refused(tmp_path):
     drawn = {"protocol": "verdicts", "configurations": 3}
     with pytest.raises(UsageError, match="verdicts are taken unchanged: remove configurations"):
         environments.check_options("samples", drawn)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("folds", [1, 5])
-def test_scikit_learns_search_is_charged_the_recorded_fits(run, folds):
-    settings = {"folds": folds, "min_resources": 300}
-    result, events = run("sklearn-halving", settings=settings)
-    again, replayed = run("sklearn-halving", settings=settings)
-
-    assert result.status == "ok"
-    assert result.champion["name"] == "bayes"
-    paid = sum(event.cpu_seconds for event in events if isinstance(event, ProbeFinished))
-    assert result.cpu_seconds == pytest.approx(paid)
-    assert again.cpu_seconds == result.cpu_seconds
-    assert replayed == events

@@ -1,49 +1,11 @@
-"""A measure that no job can have is refused before anything runs."""
+"""Naive baselines of suites on streams."""
 
 from pathlib import Path
 
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.suites.plan import (
-    require_measure,
-    require_ranking,
-    with_baselines,
-)
+from leaseboard.tasks.jobs.suites.plan import with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_names
-
-
-def job(algorithm, data="d"):
-    return Job(algorithm, data, 0, 0)
-
-
-def test_a_measure_of_the_other_task_is_refused_where_the_tasks_are_known():
-    jobs = [job("vanilla", "a"), job("online-automl", "b")]
-    tasks = {"a": "regression", "b": "regression"}
-    expected = "no job can have the metric 'kappa' on these data: take one of rmse, mae, r2, skill"
-
-    with pytest.raises(UsageError, match=expected):
-        require_measure("kappa", jobs, tasks)
-    require_measure("mae", jobs, tasks)
-    require_measure("kappa", jobs, {**tasks, "b": "classification"})
-    require_measure("kappa", jobs, {"a": "regression"})  # the other is unknown
-
-
-def test_measures_are_of_streams_and_of_tables():
-    with pytest.raises(UsageError, match="metric 'mae' is of streams and tables to learn"):
-        require_measure("mae", [job("abc")], {})
-    with pytest.raises(UsageError, match="no job can have the metric 'kappa' on these data: take"):
-        require_measure("kappa", [job("apple"), job("rising-bandits")], {})
-    for algorithm in ("apple", "rising-bandits", "leaseboard-default"):
-        require_measure("balanced_accuracy", [job(algorithm)], {"d": "classification"})
-
-
-def test_skill_needs_a_baseline_in_the_suite():
-    with pytest.raises(UsageError, match="'skill' is over a baseline, and no job is one"):
-        require_ranking("skill", [job("online-automl")], {})
-    require_ranking("skill", [job("online-automl"), job("last-label")], {})
-    require_ranking("mae", [job("online-automl")], {})
 
 
 def of(*algorithms, **keys):

@@ -1,0 +1,137 @@
+"""The program of a worker process: it runs the jobs that a `WorkerPool` orders, one by one.
+
+It is used again while it is well, because importing the learners takes seconds. For untrusted
+code it forks for each job, so no other job meets what that changes.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from io import TextIOWrapper
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn, cast
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.folder.results import LOG
+from leaseboard.tasks.jobs.job import Job, plain
+from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.run import verdict, warm
+from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.processes.child import Child, EndedError, Stop, messages, to_parent
+from leaseboard.tasks.processes.watchdog import adopt_orphans
+
+READY = b"ready"
+WHO = "the worker process"
+"""Its name in reasons."""
+
+
+def main(work: str, forks: str) -> None:
+    """Import what jobs need, then run them until the parent closes its end of the channel.
+
+    - `work`: the function that runs a job, see `leaseboard.tasks.pool.workers.WorkerPool`.
+    - `forks`: ``1`` to fork for each job, else ``0``.
+    """
+    channel, parent = to_parent(), os.getppid()
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    adopt_orphans()
+    faulthandler.enable()
+    for stream in (sys.stdout, sys.stderr):  # a job may print what the terminal here cannot show
+        cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")
+    try:
+        function = _function(work)
+        if in_forks := forks == "1":
+            warm()
+        channel.send_bytes(READY)
+        for message in messages(channel):
+            run = partial(_run, function, json.loads(message))
+            channel.send_bytes(_fork(run, channel, parent) if in_forks else run())
+    except Stop:
+        sys.exit(0)
+    except Exception as error:  # noqa: BLE001  (the parent reports it as the job's)
+        channel.send_bytes(f"{type(error).__name__}: {error}".encode())
+
+
+def _function(work: str) -> Callable[..., Any]:
+    """Return the function called ``module:function`` or ``path/to/file.py:function``."""
+    module, _, name = work.rpartition(":")
+    if module.endswith(".py"):
+        sys.path.insert(0, str(Path(module).parent))
+        module = Path(module).stem
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+def _run(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
+    """Run a job; return its ``result``, a ``status`` with its ``reason``, or ``stopped``."""
+    os.chdir(order["cwd"])  # an earlier job may have changed what belongs to the process
+    signal.signal(signal.SIGTERM, _stop)
+    folder = Path(order["folder"])
+    try:
+        _print_to(folder / LOG)
+        given: dict[str, Any] = {"mirrors": tuple(map(Path, order["mirrors"]))}
+        if order["prepared"]:
+            table, parts = order["prepared"]
+            given["prepared"] = Prepared(Path(table), parts and Path(parts))
+        result, _ = function(Job(**order["job"]), folder, **given)
+        sys.stdout.flush()
+        answer = {"result": plain(result)}
+    except Stop:
+        answer = {"stopped": True}
+    except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
+        status, reason = verdict(error)
+        if status in {"crash", "memout"}:
+            with suppress(OSError):
+                sys.stderr.write(discreet(traceback.format_exc()))
+        answer = {"status": status, "reason": reason, "usage": isinstance(error, UsageError)}
+    with suppress(OSError):  # a disk that is full
+        sys.stdout.flush()
+        sys.stderr.flush()
+    _print_to(Path(os.devnull))
+    return json.dumps(answer, default=str).encode()
+
+
+def _print_to(path: Path) -> None:
+    """Append what this process prints, and what it starts, to a file from now on."""
+    with path.open("ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+
+
+def _fork(run: Callable[[], bytes], channel: Connection, parent: int) -> bytes:
+    """Return the answer of a fork, or how it ended."""
+    with suppress(ChildProcessError):  # orphans of earlier jobs, which have been killed
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the fork takes it, as one of our group
+
+    def end_with_parent() -> None:
+        if os.getppid() != parent:
+            raise Stop
+
+    with Child.fork(run, closed=[channel.fileno()], who=WHO) as child:
+        try:
+            answer = child.answer(check=end_with_parent)
+        except EndedError as end:
+            answer = json.dumps({"ending": end.ending}).encode()
+    signal.signal(signal.SIGTERM, _stop)
+    return answer
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise Stop
+
+
+if __name__ == "__main__":
+    main(*sys.argv[2:])
