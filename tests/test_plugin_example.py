@@ -46,24 +46,6 @@ def call(folder, *words, code=0):
     return done.stdout
 
 
-def test_the_plugins_are_listed_each_kind(home):
-    rows = [line.split()[:4] for line in call(home, "list", "plugins").splitlines()[2:]]
-
-    source = ["leaseboard-zeta", "0.1.0"]
-    assert rows == [
-        ["zeta", "algorithms", *source],
-        ["two-regimes", "datasets", *source],
-        ["median-error", "metrics", *source],
-    ]
-    assert "epsilon" in call(home, "list", "zeta")
-
-
-def test_it_passes_its_checks_and_its_test(home):
-    assert "0 failed" in call(home, "check", "zeta")
-    command = [str(home / "env/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    subprocess.run([*command, str(home / "zeta/tests")], check=True, cwd=home / "zeta")
-
-
 def test_the_plugins_are_on_a_leaderboard_with_their_versions(home):
     import json
 

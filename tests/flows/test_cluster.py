@@ -6,17 +6,12 @@ import threading
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import psutil
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import benchmark
 from leaseboard.flows.dispatch import RunOptions, dispatch
-from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.processes.limits import Limits
 from tests.flows.waiting import until
 
 pytestmark = pytest.mark.dask
@@ -115,31 +110,6 @@ def run_suite(suite, out, **options):
     return dispatch(suite, out, RunOptions(1, **options), suite.jobs(), body)
 
 
-def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
-    """Workers have no file of ours: what was prepared was sent, once to each."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.normal(size=300), "b": rng.choice(["u", "v"], 300)})
-    frame.assign(y=frame["a"] * 2 + 1).to_csv(tmp_path / "mine.csv", index=False)
-    suite = Suite(
-        title="T", name="t", data=[f"file:{tmp_path / 'mine.csv'}", "sklearn:diabetes"],
-        algorithms=["vanilla", "random-configs"], limits=Limits(wall_seconds=900),
-    )  # fmt: skip
-    found = {}
-    for where, options in {
-        "here": {"local": True}, "there": {"cluster": machines.address}
-    }.items():  # fmt: skip
-        out = tmp_path / where
-        out.mkdir()
-        outcome = run_suite(suite, out, **options)
-        assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")] * 4
-        logs = [(results.job_folder(out, r.key) / results.EVENTS).read_bytes()
-                for r in outcome.results]  # fmt: skip
-        found[where] = [(r.key, r.data, r.source, r.score) for r in outcome.results], logs
-
-    assert found["here"][0] == found["there"][0]
-    assert found["here"][1] == found["there"][1]
-
-
 def test_a_lost_worker_costs_only_its_job_which_another_does(machines, runner, tmp_path):
     runner.reference = "sklearn:diabetes"
     gate = tmp_path / "gate"
@@ -177,15 +147,6 @@ def test_a_lost_worker_costs_only_its_job_which_another_does(machines, runner, t
     assert not runner.runs("job", "attributes.status = 'RUNNING'")
     _, alive = psutil.wait_procs(killed, timeout=240)
     assert not alive  # the job of a killed Dask worker ends with it
-
-
-def test_limits_hold_on_a_worker(machines, runner):
-    runner.reference = "sklearn:diabetes"
-    runner.data, runner.seeds = ["ignore", "well"], (1,)
-    runner.limits = Limits(wall_seconds=5)  # of which the job that is well needs a hundredth
-    outcome = runner.run(local=False, workers=None, cluster=machines.address)
-
-    assert [r.status for r in outcome.results] == ["timeout", "ok"]
 
 
 def test_what_is_wrong_with_a_cluster_is_one_line(call, runner, monkeypatch, tmp_path, zygote):

@@ -1,7 +1,5 @@
 """What runs in addition to the jobs of a suite, and while a server starts."""
 
-import sys
-
 import pandas as pd
 import pytest
 
@@ -9,7 +7,7 @@ from leaseboard.flows import dispatch
 from leaseboard.flows.dispatch import RunOptions
 from leaseboard.tasks.folder.results import TABLE, read_table
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.track.store import TrackingError, state_of
+from leaseboard.tasks.track.store import TrackingError
 
 
 @pytest.mark.parametrize("address", ["sqlite:///a?b.db", "postgresql://u:p[@h:x/db", "http://h:x"])
@@ -41,18 +39,3 @@ def test_a_damaged_table_is_written_again(damaged, tmp_path, capsys, store):
     assert [(each.key, each.started) for each in again] == [(x.key, x.started) for x in first]
     assert read_table(tmp_path / "out" / TABLE)["key"].tolist() == [x.key for x in again]
     assert "cannot be read: the run writes it again" in capsys.readouterr().err
-
-
-def test_the_store_is_there_when_a_server_has_started(tmp_path):
-    uri = f"sqlite:///{tmp_path / 'store.db'}"
-    with dispatch._prepared_meanwhile(uri):
-        pass
-    assert state_of(uri)
-    assert "mlflow.tracking" in sys.modules
-
-
-def test_a_store_that_cannot_be_made_is_left_to_the_recorder(tmp_path, capsys):
-    (tmp_path / "store.db").mkdir()
-    with dispatch._prepared_meanwhile(f"sqlite:///{tmp_path / 'store.db'}"):
-        pass
-    assert capsys.readouterr().err == ""

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import re
-import signal
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from leaseboard.algorithms.online_automl.streaming import (
 from leaseboard.tasks.models.model import load_file
 from leaseboard.tasks.models.stream_model import StreamModel
 from tests.flows.sales import sales, wrong
-from tests.sweep import in_fork
 
 
 def table(text, **options):
@@ -225,34 +223,6 @@ def test_wrong_usage_is_reported_in_one_line(call):
 
     assert wrongly == {}
     assert not Path("new").exists()
-
-
-def test_a_write_that_breaks_off_leaves_the_old_model(call, monkeypatch):
-    sales(60).to_csv("sales.csv", index=False)
-    call("learn", "sales.model", "sales.csv")
-    before = Path("sales.model").read_bytes()
-
-    def half(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Path, "write_bytes", half)
-    assert call("learn", "sales.model", "sales.csv", "--output", "out.csv")[0] == 130
-    assert not list(Path().glob("out.csv*"))
-    assert Path("sales.model").read_bytes() == before
-
-
-def test_a_kill_before_the_model_is_saved_leaves_the_predictions_or_nothing(call, tmp_path):
-    sales(60).to_csv("sales.csv", index=False)
-    call("learn", "sales.model", "sales.csv")
-    words = ["learn", "sales.model", "sales.csv", "--output", "out.csv"]
-    assert in_fork(words, tmp_path, "learn.before-save=kill") == -signal.SIGKILL
-
-    assert OnlineAutoMLRegressor.load("sales.model").examples == 60
-    assert call(*words)[0] == 0
-    assert len(pd.read_csv("out.csv")) == 60
-    assert in_fork(words, tmp_path, "learn.after-save=kill") == -signal.SIGKILL
-    assert OnlineAutoMLRegressor.load("sales.model").examples == 180
-    assert len(pd.read_csv("out.csv")) == 60
 
 
 def test_two_commands_at_once_do_not_lose_what_one_learned(call, monkeypatch):

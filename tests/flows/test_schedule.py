@@ -60,22 +60,6 @@ def test_the_server_of_another_program_is_not_taken_for_ours(home, monkeypatch):
     assert "PREFECT_API_URL" not in os.environ
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda world: (world.home / "sales.yaml").unlink(), "sales.yaml"),
-        (lambda world: (world.home / "contract.yaml").unlink(), "contract.yaml"),
-    ],
-)
-def test_a_live_model_that_cannot_be_updated_is_refused_at_once(home, monkeypatch, change, said):
-    change(World(home))
-    monkeypatch.chdir(home)
-    (home / "conf" / "schedule.yaml").write_text(LIVE)
-    with pytest.raises(UsageError, match=said) as raised:
-        command.schedule()
-    assert "\n" not in str(raised.value)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home, zygote, number):
     process = schedule(zygote, home, "--port", str(free_port()))

@@ -47,16 +47,6 @@ def serve(code, port):
     return made, psutil.Process(made.pid).children(recursive=True)
 
 
-def test_what_the_first_process_leaves_behind_is_ended_too(port):
-    made, family = serve(LEADER, port)
-    assert made.exit_code() is None
-    made.stop()
-
-    _, alive = psutil.wait_procs(family, timeout=240)
-    assert not alive
-    assert not service.answers(port)
-
-
 ELSEWHERE = "http://127.0.0.1:9"
 """A store that the command need not make, for which it would need the real MLflow."""
 

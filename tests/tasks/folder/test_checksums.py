@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leaseboard.tasks.folder import results
@@ -71,6 +71,7 @@ def test_any_result_is_read_back(made, champion, options, settings):
     assert repr(plain_value(found.settings)) == repr(plain_value(settings))
 
 
+@settings(max_examples=30)
 @given(MADE, st.data())
 def test_a_change_of_any_field_breaks_the_checksum(made, data):
     fields = json.loads(dump_result(made, None))
