@@ -20,8 +20,8 @@ command.
 `leaseboard --version` prints the version.
 
 **Completion.** `leaseboard --install-completion` sets up your shell (bash, zsh, fish or
-PowerShell), so that the tab key completes commands, options, algorithms and suites. Start a new
-shell afterwards. `leaseboard --show-completion` prints the script without installing it.
+PowerShell), so that the tab key completes commands and options. Start a new shell afterwards.
+`leaseboard --show-completion` prints the script without installing it.
 
 An option has one meaning in all commands. Where a command prints JSON (`--json`), progress goes to
 standard error. [Exit codes](../operations.md#exit-codes) are the same for all commands: 0 passed,

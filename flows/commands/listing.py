@@ -16,7 +16,6 @@ from leaseboard.flows.commands.options import (
     Command,
     Commands,
     arg,
-    complete_algorithms,
     show_table,
 )
 from leaseboard.flows.console import say
@@ -32,12 +31,7 @@ Rows = Sequence[tuple[str, ...]]
 _WHAT = f"{', '.join(KINDS)}, or an algorithm, for its settings."
 
 
-def _complete() -> list[str]:
-    """Return the words that a shell completes after `leaseboard list`."""
-    return [*KINDS, *complete_algorithms()]
-
-
-def list_all(what: Annotated[str, arg(_WHAT, autocompletion=_complete)] = "all") -> None:
+def list_all(what: Annotated[str, arg(_WHAT)] = "all") -> None:
     """List algorithms, datasets, suites, metrics, frameworks and plugins, with a line about each.
 
     Example: leaseboard list algorithms
@@ -52,7 +46,7 @@ def list_all(what: Annotated[str, arg(_WHAT, autocompletion=_complete)] = "all")
         return
     file = registry.file_of(what)
     if what not in registry.names() and file is None:
-        raise unknown("list", what, (*KINDS, *complete_algorithms()), "leaseboard list")
+        raise unknown("list", what, (*KINDS, *registry.names()), "leaseboard list")
     found = in_fork(partial(_settings, what), file) if file else _settings(what)
     show_table(f"Settings of {what}", ("name", "default", "values"), found)
 

@@ -21,18 +21,6 @@ SERVICES = ("live serve", "schedule", "ui")
 KINDS = ("algorithms", "data", "suites", "metrics", "frameworks", "plugins", "all")
 
 
-def complete_algorithms() -> list[str]:
-    """Return the names that a shell completes for an algorithm."""
-    from leaseboard.algorithms import plugins, registry
-
-    return [*registry.names(), *plugins.names("algorithms")]
-
-
-def complete_suites() -> list[str]:
-    """Return the names that a shell completes for a suite."""
-    return sorted(paths.conf_files("suites", None))
-
-
 def arg(text: str, **more: Any) -> Any:
     """Return an argument with its help."""
     return typer.Argument(help=text, show_default=False, **more)
@@ -49,8 +37,8 @@ _TASK = "regression or classification (default: guessed)."
 _LABELS = "When labels arrive: immediate, after=N (rows), with=COLUMN or end (default: guessed)."
 _DATA = "Dataset: a file, a name of `leaseboard data list`, or a reference: openml:215."
 
-AlgorithmName = Annotated[str, arg(_ALGORITHM, autocompletion=complete_algorithms)]
-Algorithms = Annotated[list[str], arg(_ALGORITHM, autocompletion=complete_algorithms)]
+AlgorithmName = Annotated[str, arg(_ALGORITHM)]
+Algorithms = Annotated[list[str], arg(_ALGORITHM)]
 AlgorithmOption = Annotated[str | None, opt(_ALGORITHM, "NAME")]
 AsJson = Annotated[bool, opt(_JSON, "", "--json")]
 Data = Annotated[str, arg(_DATA)]
@@ -68,7 +56,7 @@ OptionalSeed = Annotated[int | None, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
 Settings = Annotated[list[str] | None, opt("Setting; repeatable.", "KEY=VALUE", "--set")]
 SuiteName = Annotated[
     str,
-    arg("A name of `leaseboard list suites`, or a YAML file.", autocompletion=complete_suites),
+    arg("A name of `leaseboard list suites`, or a YAML file."),
 ]
 Target = Annotated[str | None, opt("Target column (default: last).", "COLUMN")]
 Task = Annotated[str | None, opt(_TASK, "TASK")]
