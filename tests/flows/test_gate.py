@@ -103,7 +103,7 @@ data: ["synthetic:fried?rows=300&seed=0"]
 baselines: false
 algorithms: [vanilla, online-automl]
 requirements:
-  - {algorithm: online-automl, metric: curve, over: vanilla, at_most: 1.01,
+  - {algorithm: online-automl, metric: units, over: vanilla, at_most: 1.01,
      reason: the guard's theorem}
 """,
     "arms": """
