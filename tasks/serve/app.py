@@ -62,7 +62,6 @@ class Server:
         self.predictions = Counter(
             "leaseboard_predictions", "Rows that were predicted.", registry=self.registry
         )
-        self.failing = gauge("leaseboard_fault", "1 while /ping has a fault.")
         self.incidents = gauge("leaseboard_open_incidents", "Incidents that are open.")
         self.updates = gauge(
             "leaseboard_last_update_timestamp_seconds", "When an update ended last.", ["outcome"]
@@ -75,11 +74,6 @@ class Server:
             raise refusal(503, "no champion yet: run `leaseboard live update`")
         return self.follower.champion
 
-    @property
-    def fault(self) -> str:
-        """The present fault; empty without a fault."""
-        return "; ".join(filter(None, (self.follower.fault, self.desk.fault)))
-
     def trusts(self, given: HTTPAuthorizationCredentials | None) -> bool:
         """Return whether a request has the token, if there is one."""
         # The time that this takes says nothing about the token.
@@ -87,17 +81,12 @@ class Server:
         return not self.token or hmac.compare_digest(sent.encode(), self.token)
 
     def metrics(self) -> bytes:
-        """Return the metrics; what the state does not say stays as it was."""
-        try:
-            lifecycle = LifecycleState.read(self.state.lifecycle())
-            self.incidents.set(sum(each.is_open for each in lifecycle.cases))
-            for outcome in self.state.last_update().keys() & {"success", "failure"}:
-                at = datetime.fromisoformat(self.state.last_update()[outcome])
-                self.updates.labels(outcome).set(at.timestamp())
-            self.desk.recovers()
-        except LeaseboardError as error:
-            self.desk.note(error)
-        self.failing.set(bool(self.fault))
+        """Return the metrics, as of now."""
+        lifecycle, updates = LifecycleState.read(self.state.lifecycle()), self.state.last_update()
+        self.incidents.set(sum(each.is_open for each in lifecycle.cases))
+        for outcome in updates.keys() & {"success", "failure"}:
+            at = datetime.fromisoformat(updates[outcome])
+            self.updates.labels(outcome).set(at.timestamp())
         return generate_latest(self.registry)
 
 
@@ -158,7 +147,7 @@ async def ping(server: Here, given: Given) -> JSONResponse:
     status = 200 if found["status"] == "ok" else 503
     more = {} if champion is None else {"snapshot": champion.describe()}
     if server.trusts(given):  # it names places of this machine
-        found["fault"] = server.fault
+        found["fault"] = "; ".join(filter(None, (server.follower.fault, server.desk.fault)))
     return JSONResponse(found | more, status)
 
 

