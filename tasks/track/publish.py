@@ -48,9 +48,9 @@ def publish(
     results: Sequence[Result],
     *,
     board: str,
-    standings: Mapping[str, Mapping[str, float]] | None = None,
-    files: Sequence[Path] = (),
-    tags: Mapping[str, str] | None = None,
+    standings: Mapping[str, Mapping[str, float]],
+    files: Sequence[Path],
+    tags: Mapping[str, str],
 ) -> Place:
     """Describe a suite's run and experiments by the leaderboard, and attach files.
 
@@ -94,14 +94,14 @@ def publish(
             client.set_experiment_tag(experiment, NOTE, text)
         if any(path.name == REPORT for path in files):
             note += f"\n[The report]({place.report}).\n"
-        flow_run = (tags or {}).get(FLOW_RUN, "")
+        flow_run = tags.get(FLOW_RUN, "")
         if flow_run.startswith("http"):
             note += f"\n[The flow run in Prefect]({flow_run}).\n"
-        for name, text in ((NOTE, note), *(tags or {}).items()):
+        for name, text in ((NOTE, note), *tags.items()):
             client.set_tag(run_id, name, text)
         for path in files:
             client.log_artifact(run_id, str(path))
-        _log_standings(client, run, standings or {})
+        _log_standings(client, run, standings)
     return place
 
 

@@ -9,8 +9,10 @@ from leaseboard.tasks.track.store import TrackingError, open_store
 from leaseboard.tasks.track.tracker import Tracker
 
 
-def results(*keys):
-    return [SimpleNamespace(key=key) for key in keys]
+def put(uri, *keys, board="| # |", standings=(), files=(), tags=()):
+    results = [SimpleNamespace(key=key) for key in keys]
+    return publish(uri, "quick", results, board=board, standings=dict(standings), files=files,
+                   tags=dict(tags))  # fmt: skip
 
 
 def test_the_suites_run_carries_the_leaderboard_and_the_report(uri, tmp_path):
@@ -19,7 +21,7 @@ def test_the_suites_run_carries_the_leaderboard_and_the_report(uri, tmp_path):
     page = tmp_path / "report.html"
     page.write_text("<p>board</p>")
     for board in ("old", "| # | algorithm |\n" * 2000):  # a second run replaces the first's
-        place = publish(uri, "quick", results("b", "a"), board=board, files=[page])
+        place = put(uri, "b", "a", board=board, files=[page])
     client = open_store(uri)
     run = client.get_run(tracker.run_id)
     note = run.data.tags["mlflow.note.content"]
@@ -45,7 +47,7 @@ def test_each_run_adds_a_suite_run_whose_standings_make_a_line(uri, runs):
         for _ in range(2):  # killed within, and published again
             standings = {"score": {"a*b/c": 0.5 * night, "none": float("nan")}}
             tags = {"leaseboard.flow_run": link}
-            publish(uri, "quick", results("a"), board="| # |", standings=standings, tags=tags)
+            put(uri, "a", standings=standings, tags=tags)
 
     suites = runs(uri, "quick", "tags.leaseboard.level = 'suite'")
     client, points = open_store(uri), []
@@ -59,7 +61,7 @@ def test_each_run_adds_a_suite_run_whose_standings_make_a_line(uri, runs):
 
 def test_a_suite_that_was_never_tracked_is_named(uri):
     with pytest.raises(TrackingError, match="no experiment 'quick'"):
-        publish(uri, "quick", results("a"), board="")
+        put(uri, "a")
     Tracker(uri, "quick", ["a"]).close("FINISHED", {})
     with pytest.raises(TrackingError, match="no run of these jobs of 'quick'"):
-        publish(uri, "quick", results("other"), board="")
+        put(uri, "other")
