@@ -169,7 +169,9 @@ def split(
             return made
         train, test = divided.rows()
         order = np.concatenate([train, test])
-        features = encoder(dataset, train).transform(dataset.features, rows=order)
+        with naming(dataset.reference):
+            encoder = UnitRangeEncoder().fit(dataset.features, rows=train)
+        features = encoder.transform(dataset.features, rows=order)
         labels, by = labels_of(dataset)[order], rule.of(order)
         return Samples(features=features, labels=labels, train_rows=len(train), division=by)
 
@@ -183,12 +185,6 @@ def split(
     return divided
 
 
-def encoder(dataset: Dataset, train: Rows) -> UnitRangeEncoder:
-    """Return the encoder of the features, fitted on the rows `train`."""
-    with naming(dataset.reference):
-        return UnitRangeEncoder().fit(dataset.features, rows=train)
-
-
 def labels_of(dataset: Dataset) -> NDArray[np.int32]:
     """Return the codes of the classes."""
     return dataset.target.cat.codes.to_numpy().astype(np.int32)
@@ -198,16 +194,6 @@ _PREDICT_ROWS = 100_000
 
 Labelled = tuple[Any, NDArray[Any]]
 """Rows, and their labels."""
-
-
-class Classifier(Protocol):
-    """Classifier as scikit-learn has it."""
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Train."""
-
-    def predict(self, X: Any) -> Any:
-        """Return the classes of rows."""
 
 
 class Choices(Protocol):
@@ -221,7 +207,7 @@ class Choices(Protocol):
     def classes(self) -> Sequence[str]:
         """Learners from anywhere, as ``package.module:Class``."""
 
-    def build(self, parameters: Parameters) -> Classifier:
+    def build(self, parameters: Parameters) -> Any:
         """Return an untrained model; the same one at every call."""
 
 
@@ -242,7 +228,7 @@ class OnPrefix:
         _ = samples.firsts
         return asdict(self)
 
-    def measure(self, model: Classifier, samples: Samples) -> Record:
+    def measure(self, model: Any, samples: Samples) -> Record:
         """Return what the probe counts, and the cost of each part."""
         rows, test_rows = self.rows, self.test_rows
         model, tested, found = _tested(model, samples.fitted_on(rows), samples.test(test_rows))
@@ -279,7 +265,7 @@ class OnFolds:
         trained, tested = samples.fold(self.rows, self.fold, self.folds)
         return {"rows": len(trained), "test_rows": len(tested)}
 
-    def measure(self, model: Classifier, samples: Samples) -> Record:
+    def measure(self, model: Any, samples: Samples) -> Record:
         """Return what the probe counts, and the cost of each part."""
         trained, tested = map(samples.at, samples.fold(self.rows, self.fold, self.folds))
         _, right, found = _tested(model, trained, tested)
@@ -397,8 +383,8 @@ class RecordedFolds(RecordedFits, Folds):
 
 
 def _tested(
-    model: Classifier, trained: Labelled, tested: Labelled
-) -> tuple[Classifier, NDArray[np.bool_], Record]:
+    model: Any, trained: Labelled, tested: Labelled
+) -> tuple[Any, NDArray[np.bool_], Record]:
     """Return the trained model, its verdicts on the test rows, and their number and cost."""
     model = able(model, trained[1])
     _, fit_cpu, fit_wall = _timed(lambda: model.fit(*trained))
@@ -407,7 +393,7 @@ def _tested(
     return model, right, found | {"test_wall": test_wall, "test_correct": int(right.sum())}
 
 
-def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
+def able(model: Any, labels: NDArray[Any]) -> Any:
     """Return `model`, or the constant if `labels` are of a single class.
 
     Such a sample has one best model, the constant, and many learners refuse it.
@@ -419,7 +405,7 @@ def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
     return DummyClassifier(strategy="most_frequent")
 
 
-def _verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
+def _verdicts(model: Any, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which rows `model` classifies correctly, predicted in blocks to bound the memory."""
     right = np.empty(len(labels), dtype=np.bool_)
     by_place = getattr(features, "iloc", features)

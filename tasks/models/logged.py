@@ -7,7 +7,6 @@ import logging
 import tempfile
 import warnings
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,8 @@ LIVE, CANDIDATE = "leaseboard.live", "leaseboard.candidate"
 """Tags: of a model, FILE.yaml of its live model; of a version, its number there."""
 VERSIONS, NOTE = "mlflow.modelVersions", "mlflow.note.content"
 """MLflow's own tags of a logged model, of which its page shows versions and description."""
+STORE = "MLFLOW_TRACKING_URI"
+"""The variable that names MLflow's store."""
 MOST_DESCRIPTION = 5000
 """Characters that MLflow takes."""
 _CODE = Path(__file__).with_name("served.py")
@@ -94,7 +95,8 @@ def log(
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    with default_store(client.tracking_uri):
+    # Where MLflow's SQL registry looks for logged models.
+    with variable_set(STORE, client.tracking_uri):
         version = client.create_model_version(
             name,
             f"models:/{whole.model_id}",
@@ -140,11 +142,6 @@ def download(
     return [Path(repository.download_artifacts(name, dst_path=folder)) for name in names]
 
 
-def default_store(uri: str) -> AbstractContextManager[None]:
-    """Make `uri` the process's default, where MLflow's SQL registry looks for logged models."""
-    return variable_set("MLFLOW_TRACKING_URI", uri)
-
-
 def load_registered(reference: str, uri: str) -> TableModel:
     """Return a registered model of ours.
 
@@ -155,7 +152,7 @@ def load_registered(reference: str, uri: str) -> TableModel:
     import mlflow
 
     try:
-        with default_store(uri), tempfile.TemporaryDirectory() as folder:
+        with variable_set(STORE, uri), tempfile.TemporaryDirectory() as folder:
             place = Path(mlflow.artifacts.download_artifacts(reference, dst_path=folder))
             if not (place / "artifacts" / FILE).is_file():
                 raise UsageError(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost
 from leaseboard.algorithms.environments.systems import SystemFit
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks import inside, table_program, venv
 from leaseboard.tasks.evaluate.frameworks.sessions import FrameworkProcess
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, digest, load_space
@@ -18,8 +17,8 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
-from leaseboard.tasks.preprocess.encoders import labels_of
-from leaseboard.tasks.preprocess.encoding import known_dates, spread_dates
+from leaseboard.tasks.preprocess.encoders import labels_of, refuse_text
+from leaseboard.tasks.preprocess.encoding import known_dates, naming, spread_dates
 from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.store.recorded import Record, Store
 
@@ -43,7 +42,7 @@ class SystemFits:
     - `split`: what the rows are, as values for the key.
     - `store`: where fits are kept.
 
-    A date is the columns of `spread_dates`. Raises UsageError for a column of texts.
+    A date is the columns of `spread_dates`. Raises DataError for a column of texts.
     """
 
     dataset: Dataset
@@ -54,6 +53,8 @@ class SystemFits:
     store: Store
 
     def __post_init__(self) -> None:
+        with naming(self.dataset.reference):
+            refuse_text(self.dataset)  # which not every system takes
         raw, self._rule = self.dataset.features, division(self.dataset).of(self.train)
         features = spread_dates(raw, known_dates(raw, self.train))
         self.dataset = replace(self.dataset, features=features)
@@ -125,13 +126,6 @@ class SystemFits:
 
 def _categories(dataset: Dataset) -> list[list[Any] | None]:
     """Return the categories of each column, None if it holds numbers."""
-    for name, column in dataset.features.items():
-        if columns.is_text(column):
-            raise UsageError(
-                f"{dataset.reference}: column {str(name)!r} holds free text, which not every"
-                " system that is compared takes: leave it out; for a model of your own that takes"
-                " it, fit AutoMLClassifier or AutoMLRegressor"
-            )
     return [
         list(column.cat.categories) if columns.is_nominal(column) else None
         for _, column in dataset.features.items()

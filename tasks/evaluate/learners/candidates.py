@@ -33,7 +33,7 @@ from pydantic import Field, model_validator
 
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.probes import Choices, Classifier, Samples, Shuffled, split
+from leaseboard.tasks.evaluate.probes import Choices, Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.splits import SplitOptions
 
@@ -74,7 +74,7 @@ class DrawnCandidates:
     seed: int
     classes: tuple[str, ...] = ()
 
-    def build(self, parameters: Parameters) -> Classifier:
+    def build(self, parameters: Parameters) -> Any:
         """Return the learner of `parameters`, whose library a replay does not need."""
         from leaseboard.tasks.evaluate.learners import classifiers
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from leaseboard.algorithms.errors import SkipError, UsageError
+from leaseboard.algorithms.errors import DataError, SkipError
 from leaseboard.tasks.evaluate.frameworks import runs
 from leaseboard.tasks.evaluate.frameworks.runs import SystemFits
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, load_space
@@ -108,5 +108,5 @@ def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):
     data = mixed()
     data.features["said"] = pd.Series(["a long text"] * len(data.features), dtype=object)
 
-    with pytest.raises(UsageError, match="column 'said' holds free text"):
+    with pytest.raises(DataError, match="column 'said' holds free text"):
         fits(data)
