@@ -36,11 +36,6 @@ class Tree(DecisionTreeClassifier):
         return super().fit(X, y)
 
 
-class Column(Tree):
-    def predict(self, X):
-        return super().predict(X)[:, np.newaxis]  # would be compared with every label
-
-
 class Trees:
     """Candidates as those of a suite."""
 
@@ -147,12 +142,6 @@ def test_a_fold_of_a_sample_is_of_its_rows_and_not_a_probe_of_the_sample(probes)
     others = [again.measure_fold(*asked) for asked in ((0, 204, 1, 5), (0, 203, 1, 4))]
     others.append(again.measure(0, found[1].rows, found[1].test_rows))
     assert all("was run again" in each.reason for each in others)
-
-
-def test_predictions_of_another_shape_are_a_crash(probes):
-    probe = probes(build=Column, store=False, probe_seconds=None).measure(0, 200, 100)
-
-    assert probe.reason == "ValueError: (100, 1) is predicted for labels (100,)"
 
 
 def test_a_sample_of_one_class_trains_the_constant(samples, probes):

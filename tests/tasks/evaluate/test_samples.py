@@ -40,20 +40,6 @@ def test_rows_are_shuffled_split_and_kept_together():
     assert np.allclose(np.diff(x) * np.diff(y) < 0, True)  # y falls as x rises, in every row
 
 
-def test_columns_are_scaled_and_filled_by_the_training_rows():
-    values = np.arange(100.0)
-    gaps = np.where(values % 10, values, np.nan)
-    kinds = pd.Series(["u", "v"] * 50, dtype="category")
-    made = dataset({"x": values, "constant": np.full(100, 3.0), "n": kinds, "g": gaps}, CLASSES)
-    samples = split(made, seed=1, test_fraction=0.5).samples
-    train = samples.features[:50]
-
-    assert (train[:, 0].min(), train[:, 0].max()) == (0.0, 1.0)
-    assert (samples.features[:, 1] == 0).all()
-    assert set(samples.features[:, 2]) == {0.0, 1.0}
-    assert not np.isnan(samples.features).any()
-
-
 def test_what_cannot_be_sampled_is_refused():
     for features, target, task, message in (
         ({"x": [1.0, 2.0, 3.0]}, [1.0, 2.0, 3.0], "regression", "threshold"),

@@ -55,7 +55,6 @@ FORMS = {
     "number": {
         **{name: pd.Series(HIDDEN.astype(name)) for name in INTEGERS},
         **{name: pd.Series(HIDDEN.astype(name)) for name in ("f2", "f4", "longdouble")},
-        "objects of int": objects(HIDDEN.tolist()),
         "objects of float": objects(HIDDEN.astype(float)),
         "objects of Decimal": objects(map(decimal.Decimal, HIDDEN.tolist())),
         **{name: pd.Series(HIDDEN, dtype=name) for name in ("Int8", "Int64", "UInt16", "Float32",
@@ -75,9 +74,7 @@ FORMS = {
         **{f"datetime64[{unit}]": pd.Series(HOURS.astype(f"datetime64[{unit}]"))
            for unit in ("s", "ms", "ns")},
         "zoned": pd.Series(HOURS.tz_localize("America/New_York")),
-        "objects of Timestamp": objects(HOURS),
         "objects of datetime": objects(NAIVE),
-        "objects of datetime64": objects(HOURS.to_numpy().astype("datetime64[h]")),
         "period": pd.Series(HOURS.to_period("h")),
         **{f"arrow {unit}": arrow(NAIVE, pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")},
         "arrow zoned": pd.Series(HOURS.tz_localize("Asia/Tokyo")).astype(
@@ -99,7 +96,6 @@ FORMS = {
     },
     "time": {
         "objects of time": objects(TIMES),
-        "arrow time32": arrow(TIMES, pa.time32("ms")),
         "arrow time64[ns]": arrow(TIMES, pa.time64("ns")),
     },
     "text": {
@@ -114,7 +110,6 @@ FORMS = {
     },
     "interval": {
         "interval": pd.Series(CUTS[HIDDEN // 20]),
-        "objects of Interval": objects(CUTS[HIDDEN // 20]),
         "pd.cut": pd.Series(pd.Categorical(CUTS[HIDDEN // 20], categories=CUTS)),
     },
 }  # fmt: skip

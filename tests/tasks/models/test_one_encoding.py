@@ -99,9 +99,7 @@ def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(tabl
 
 LABELS = {
     "numbers": lambda z: z.round(4),
-    "numbers that reach 100": lambda z: (500 * z).round(2),
     "two classes": lambda z: np.where(z > 0, "yes", "no"),
-    "two classes, the second first": lambda z: np.where(z > 0, "no", "yes"),
     "two numbers": lambda z: np.where(z > 0, 10, 2),
     "flags": lambda z: z < 0,
     "five classes": lambda z: np.array([*"tsrqp"])[np.digitize(z, [-1.5, -0.5, 0.5, 1.5])],

@@ -68,13 +68,3 @@ def test_nothing_that_steers_python_reaches_it_and_hashes_are_the_same(
 
     assert first == second
     assert first[1:] == [["PYTHONHASHSEED"], ["program", "more"]]
-
-
-@pytest.mark.parametrize("name", ["stream_program", "table_program", "select_program"])
-def test_every_program_is_found_next_to_the_one_that_runs_it(name):
-    """With no arguments it ends at once, and says what is missing."""
-    with (
-        FrameworkProcess(OURS, name, who="it") as made,
-        pytest.raises(GoneError, match=r"TypeError: main\(\) missing"),
-    ):
-        made.receive()
