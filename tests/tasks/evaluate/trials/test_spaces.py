@@ -83,12 +83,3 @@ def test_a_users_own_space_names_file_line_and_key(tmp_path):
     ):
         with pytest.raises(UsageError, match=message):
             ask()
-
-
-def test_a_configuration_folder_of_ones_own_adds_spaces_and_hides_none(tmp_path):
-    (tmp_path / "spaces").mkdir()
-    text = "title: Mine\nsource: here\narms: {svc: {estimator: sklearn.svm:SVC}}\n"
-    (tmp_path / "spaces" / "fast.yaml").write_text(text)
-
-    assert "classifiers16" in conf_files("spaces", tmp_path)
-    assert load_space("fast", tmp_path).title == "Mine"
