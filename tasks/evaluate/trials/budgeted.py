@@ -208,6 +208,9 @@ class BudgetedTrials(Trials):
     def _begun(self, optimiser: Optimiser, n: int) -> Tried:
         seed = derive_seed(optimiser.seed, "learner", n)
         suggestion = optimiser.suggest(n)
+        # Sorted, as events of stored trials have them.
+        parameters = dict(sorted(suggestion.parameters.items()))
+        suggestion = replace(suggestion, parameters=parameters)
         order = order_of(self.space, suggestion, seed)
         made = Tried(suggestion, replace(order, keep=str(self.folder / f"{seed}.pickle")))
         return self.tried.setdefault(seed, made)

@@ -20,7 +20,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, Environment, setting_names
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
+from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
@@ -279,11 +279,12 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             return named(self.estimator), [{} for _ in self.estimator]
         points = list(ParameterGrid(self.param_grid or {}))
-        made = {}
+        made: dict[str, Any] = {}
         for number, point in enumerate(points):
-            settings = ", ".join(f"{key}={value}" for key, value in point.items())
             one = clone(self.estimator).set_params(**clone(point, safe=False))
-            made[f"{number}: {settings}" if settings else type(one).__name__] = one
+            said = short(", ".join(f"{key}={value}" for key, value in point.items()), 80)
+            name = said or type(one).__name__
+            made[f"{name} ({number})" if name in made else name] = one
         return named(made), points
 
     def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
