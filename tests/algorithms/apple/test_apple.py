@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from leaseboard.algorithms import seeds
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
-from tests.algorithms.parity import parity
 from tests.algorithms.played import audited
 
 
@@ -23,11 +23,21 @@ def env(x, y, test=None, **options):
 run = partial(audited, "apple")
 
 
+def parity(seed, rows=20_000, variables=10, order=3):
+    """Return random signs; the label is the product of the first `order` of them."""
+    signs = seeds.generator(seed, "parity").integers(0, 2, (rows + rows // 4, variables))
+    x = (2 * signs - 1).astype("float32")
+    y = x[:, :order].prod(axis=1)
+    train, test = Part(x[:rows], y[:rows]), Part(x[rows:], y[rows:])
+    names = tuple(f"x{i + 1}" for i in range(variables))
+    return HoldoutEnvironment(Holdout(train, test, names, "classification"), seed)
+
+
 def test_fallback_finds_parity_where_the_weights_do_not():
     settings = {"alpha": 0.29, "epochs": 40, "learning_rate": 0.5}  # two parents an epoch
 
     plain, safe = (
-        [run(Apple(fallback=f, **settings), parity(20_000, seed=s))[-1].score for s in range(3)]
+        [run(Apple(fallback=f, **settings), parity(s))[-1].score for s in range(3)]
         for f in (False, True)
     )
 
