@@ -126,8 +126,6 @@ class FeatureMap:
     ----------
     example : ndarray of float32, shape (n_features,)
         The row that `read_quickly` or `row` made last; the next call overwrites it.
-    names : list of str or None
-        The columns', where each is of a number that came without a namespace.
     reader : RowReader
         Of the columns known so far.
     """
@@ -343,7 +341,6 @@ class FeatureMap:
             for (space, name), each in self._columns.items()
             if not space and each.origin.column == name
         }
-        self.names = [*numbers] if len(numbers) == self.n_features else None
         self.reader = RowReader(numbers, self._gaps, self._column_of_text)
         self.example: NDArray[np.float32] = self.reader.example
 
