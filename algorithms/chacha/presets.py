@@ -32,6 +32,12 @@ from leaseboard.algorithms.reference.vw import VowpalWabbit
 class Published(Racing):
     """Algorithm 1 of the paper with the rules that a subclass names, or a fixed set of models."""
 
+    @property
+    def capacity(self) -> int | None:
+        """The most live models: b, where a subclass has it."""
+        most: int | None = getattr(self, "b", None)
+        return most
+
     def rules(self) -> Rules:
         """Return the rules of the race."""
         return Rules(fixed=True)
@@ -124,11 +130,6 @@ class Paper(Tuning):
     keep: Keep = "median"
     keep_champion: bool = True
 
-    @property
-    def capacity(self) -> int:
-        """The most live models: b."""
-        return self.b
-
     preset: ClassVar[Rules] = Rules(literal=True)
     """The rules of the printed text, but for what the settings say."""
 
@@ -175,14 +176,11 @@ class Vanilla(Published):
 
     many_classes: ClassVar[bool] = True
 
-    @property
-    def capacity(self) -> int:
-        """The most live models: 1."""
-        return 1
+    b: ClassVar[int] = 1
 
     def live_at_most(self, env: StreamEnvironment) -> int:
         """Return 1, for a model of all classes."""
-        return self.capacity
+        return self.b
 
     def run(self, env: StreamEnvironment, seed: int) -> Run:
         """See `Racing.run`."""
@@ -210,11 +208,6 @@ class RandomConfigurations(Tuning):
     """
 
     b: Annotated[int, Field(ge=1)] = 5
-
-    @property
-    def capacity(self) -> int:
-        """The most live models: b."""
-        return self.b
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,8 +58,7 @@ class Wheel:
     """
 
     def __init__(self, schema: Schema, options: Sequence[str] = (), n_classes: int = 0) -> None:
-        import pylibvw
-        from vowpalwabbit import Workspace
+        from vowpalwabbit.pyvw import Workspace, pylibvw
 
         classes = ("--oaa", str(n_classes), "--probabilities") if n_classes else ()
         self.schema, self.n_classes = schema, n_classes
