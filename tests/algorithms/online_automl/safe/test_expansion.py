@@ -75,7 +75,6 @@ def test_simple_models_are_the_reference_predictors():
         assert simple[0, simple_model] == expected[0] == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("d", [3, NARROW, NARROW + 1, 300, MOST_RIDGE, MOST_RIDGE + 1])
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_the_ridge_is_that_of_the_leaderboard_at_every_width(d, task):

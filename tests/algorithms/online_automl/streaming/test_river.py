@@ -22,11 +22,10 @@ def mae(model, rows=300, **options):
     ).get()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
 def test_rivers_own_checks_pass_whole(kind):
     assert kind()._unit_test_skips() == set()
-    checks.check_estimator(kind())
+    checks.check_estimator(kind(**FEW))
 
 
 def test_river_takes_the_models_for_its_own():
