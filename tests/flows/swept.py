@@ -110,6 +110,13 @@ class Live:
     def call(self, *words):
         assert in_fork([*words, "--run-dir", "."], self.home) == 0
 
+    def described(self):
+        """Write the files of a live model that was never updated."""
+        shutil.rmtree(self.home, ignore_errors=True)
+        World(self.home, KEEP + ALERTS.format(self.webhook.address))
+        (self.home / "mlruns").mkdir()
+        shutil.copy(self.store, self.home / "mlruns" / "mlflow.db")
+
     def troubled(self):
         trouble(self.new())
 

@@ -45,7 +45,7 @@ def test_prefect_does_not_get_the_address_of_the_store(home, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2@db/x")
     conf = home / "conf"
     made = [*_deployments(load_schedule(conf).schedules, conf)]
-    assert [each.name for each in made] == ["slow", "mixed", "waiting", "any-suite"]
+    assert [each.name for each in made] == ["slow", "mixed", "waiting"]
     assert "hunter2" not in str([each.model_dump() for each in made])
 
 
