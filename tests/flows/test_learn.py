@@ -78,7 +78,7 @@ def test_the_measures_of_the_predictions_are_printed(call):
     assert row["metrics"].keys() == {"rmse", "mae", "r2", "skill"}
     assert row["forecast"].keys() == {"rmse", "mae", "r2"}
     assert row["feature_importances"].keys() == {"day", "shop", "rain", "price"}
-    assert len(row["members"]) == 5
+    assert len(row["members"]) == 6
     assert min(row["cpu_seconds"], row["baselines_cpu_seconds"]) > 0
 
 

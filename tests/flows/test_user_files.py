@@ -121,7 +121,7 @@ def test_nothing_that_an_import_starts_outlives_it(tmp_path):
     with pytest.raises(UserFileError, match=r"forks\.py:7: ValueError"):
         describe(f"{file}:X", {})
 
-    assert is_over(int(pid.read_text()))
+    until(lambda: is_over(int(pid.read_text())))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -159,7 +159,8 @@ def test_no_command_takes_the_end_of_a_file_for_a_success(command, tmp_path, end
     assert found["vanilla"].status == "ok"
     ended = command("race", "mine.py:X", DATA, "--json", "--set", "any=1", code=2)
     row = json.loads(ended.out.splitlines()[-1])
-    assert (row["status"], row["reason"]) == ("crash", reason)
+    assert row["status"] == "crash"
+    assert row["reason"].endswith(said.rpartition(" process")[2])
     assert reason in ended.err
     ended = command("check", "mine.py:X", code=2)
     assert ended.out == ""
