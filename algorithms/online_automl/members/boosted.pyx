@@ -1,10 +1,14 @@
 """Boosted trees that are fitted again to the last rows.
 
 After `FIRST` rows, and whenever as many have come as are remembered, LightGBM fits trees to those
-that are remembered [1]_: at most `MOST`, fewer where rows are wide. So each row is fitted about
-twice while a stream is short, and once later, and the memory is bounded by `NUMBERS`. In between
-the trees predict and learn nothing. They look at nothing but the columns, so what they say does
-not depend on which labels are known.
+that are remembered [1]_, `MOST` at most. So each row is fitted about twice while a stream is short,
+and once later. In between the trees predict and learn nothing. They look at nothing but the
+columns, so what they say does not depend on which labels are known. After a pause all begins
+again: rows of long ago would say nothing of what has changed since.
+
+A class that comes after a fit has no chance until the next one. Leaves are shrunk (`lambda_l2`):
+of a class with a single row the sums of second derivatives are nearly 0, and without that LightGBM's
+steps grow beyond all bounds.
 
 References
 ----------
@@ -24,8 +28,8 @@ from leaseboard.algorithms.online_automl.members.member cimport Given, Member
 FIRST = 200
 """Rows that are fitted first."""
 
-MOST, NUMBERS = 16_384, 1 << 21
-"""Rows that are remembered at most, and numbers in them."""
+MOST = 16_384
+"""Rows that are remembered at most."""
 
 ROUNDS, TREES, LEAST_ROUNDS = 100, 200, 10
 """Rounds of boosting for numbers and two classes; trees of more classes, and rounds at least."""
@@ -33,13 +37,15 @@ ROUNDS, TREES, LEAST_ROUNDS = 100, 200, 10
 FASTEST, TRAVELLED = 0.3, 10.0
 """The learning rate at most, and the sum of those of all rounds."""
 
-DESCENT, TRAINING = 30.0, 220.0
-"""Operations of a tree an example: to find its leaf, and its share of fits."""
+DESCENT, TRAINING = 30.0, 26.0
+"""Operations of a tree an example: to find its leaf, and of its share of fits for each column."""
 
 ARRAYS = boosting.Trees._fields
 
 cdef enum:
-    SEEN, DUE, MEAN, DEVIATION  # the fields of `BoostedTrees.totals`
+    # The fields of `BoostedTrees.totals`: rows remembered so far, and after how many trees are
+    # fitted; of the last fit the mean and deviation of numbers, or how many classes there were.
+    SEEN, DUE, MEAN, DEVIATION, CLASSES, N_TOTALS
 
 
 cdef class BoostedTrees(Member):
@@ -50,8 +56,8 @@ cdef class BoostedTrees(Member):
     window : ndarray of float32, shape (size, n_features)
         The rows that are remembered, each in the place of the one `size` rows before.
     targets, worths : ndarray of float64, shape (size,)
-    totals : ndarray of float64, shape (4,)
-        Rows seen; after how many trees are fitted; mean and deviation of the numbers of that fit.
+    totals : ndarray of float64, shape (5,)
+        See `SEEN` and those after it.
     inner, thresholds, leaves, roots
         See `leaseboard.algorithms.online_automl.members.boosting.Trees`.
 
@@ -75,11 +81,15 @@ cdef class BoostedTrees(Member):
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         super().__init__(n_features, n_classes, seed)
-        size = min(MOST, NUMBERS // max(1, n_features)) if n_features else 1
+        size = MOST if n_features else 1
         self.window = np.zeros((size, n_features), np.float32)
         self.targets, self.worths = np.zeros(size), np.zeros(size)
-        self.totals = np.array([0.0, FIRST, 0.0, 1.0])
-        self._scores = np.zeros(max(2, n_classes))
+        self.totals, self._scores = np.zeros(N_TOTALS), np.zeros(max(2, n_classes))
+        self.wake()
+
+    def wake(self) -> None:
+        """Begin again after a pause, with no row and no trees."""
+        self.totals[SEEN], self.totals[DUE] = 0.0, FIRST
         self.inner, self.thresholds, self.leaves, self.roots = boosting.NONE
 
     @property
@@ -95,7 +105,7 @@ cdef class BoostedTrees(Member):
     @property
     def operations(self):
         """Operations an example, with its share of fits."""
-        return self.rounds * self.outputs * (TRAINING + DESCENT + self.n_features)
+        return self.rounds * self.outputs * (DESCENT + TRAINING * self.n_features)
 
     @property
     def left(self):
@@ -117,8 +127,8 @@ cdef class BoostedTrees(Member):
         rows, targets = np.asarray(self.window)[last], np.asarray(self.targets)[last]
         if (targets == targets[0]).all():
             return False
-        # Numbers in units of their deviation.
-        objective = f"multiclass num_class={self.n_classes}"
+        # Numbers in units of their deviation, weights in units of their mean.
+        self.totals[CLASSES], objective = self.n_classes, f"multiclass num_class={self.n_classes}"
         if not self.n_classes:
             self.totals[MEAN], self.totals[DEVIATION] = targets.mean(), targets.std()
             targets, objective = (targets - targets.mean()) / targets.std(), "regression"
@@ -126,27 +136,20 @@ cdef class BoostedTrees(Member):
             objective = "binary"
         rate = min(FASTEST, TRAVELLED / self.rounds)
         worths = np.asarray(self.worths)[last]
+        worths = worths / worths.mean()
         self.inner, self.thresholds, self.leaves, self.roots = boosting.fit(
             rows, targets, worths, f"objective={objective} learning_rate={rate}", self.rounds
         )
         return True
 
     def grow(self, n_features: int, n_classes: int) -> None:
-        """Go on with more columns, which were 0 until now, and classes; the window may shrink.
-
-        More classes are predicted from the next fit on.
-        """
-        before, same = plain.values_of(self, (*self.kept, *ARRAYS)), n_classes == self.n_classes
+        """Go on with more columns, which were 0 until now, and classes."""
+        before = plain.values_of(self, (*self.kept, *ARRAYS))
         self.__init__(n_features, n_classes, self.seed)
-        size, seen = len(before["targets"]), int(before["totals"][SEEN])
-        held = np.arange(max(0, seen - min(size, len(self.targets))), seen)
-        now = held % len(self.targets)
-        np.asarray(self.window)[now, : before["window"].shape[1]] = before["window"][held % size]
-        for name in ("targets", "worths"):
-            np.asarray(getattr(self, name))[now] = before[name][held % size]
+        np.asarray(self.window)[:, : before["window"].shape[1]] = before["window"]
+        self.targets, self.worths = before["targets"], before["worths"]
         self.totals = before["totals"]
-        if same:
-            self._set(before)
+        self._set(before)
 
     def _set(self, state) -> None:
         self.inner, self.thresholds, self.leaves, self.roots = [
@@ -178,7 +181,8 @@ cdef class BoostedTrees(Member):
 
     cdef void predict(self, const float *row, double *found) noexcept nogil:
         """Write what the trees say of a row."""
-        cdef Py_ssize_t n_trees = self.roots.shape[0], k = self.n_classes, tree, j
+        cdef Py_ssize_t n_trees = self.roots.shape[0], tree, j
+        cdef Py_ssize_t k = <Py_ssize_t>self.totals[CLASSES]  # of the fit
         cdef Py_ssize_t outputs = k if k > 2 else 1
         cdef double *scores = &self._scores[0]
         cdef int32_t node
@@ -194,8 +198,9 @@ cdef class BoostedTrees(Member):
             scores[tree % outputs] += self.leaves[~node]
         if not k:
             found[0] = self.totals[MEAN] + self.totals[DEVIATION] * scores[0]
-        elif k == 2:
+            return
+        if k == 2:
             scores[0], scores[1] = 0.0, scores[0]
-            soften(scores, found, k)
-        else:
-            soften(scores, found, k)
+        soften(scores, found, k)
+        for j in range(k, self.n_classes):
+            found[j] = 0.0

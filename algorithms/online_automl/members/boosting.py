@@ -18,7 +18,7 @@ from leaseboard.algorithms.errors import UsageError
 
 PARAMETERS = (
     "verbosity=-1 num_threads=1 deterministic=true force_row_wise=true seed=0 num_leaves=31"
-    " min_data_in_leaf=20"
+    " min_data_in_leaf=20 lambda_l2=1"
 )
 
 MISSING = (

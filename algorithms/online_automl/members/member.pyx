@@ -31,6 +31,9 @@ cdef class Member:
         """Whether it does not predict yet, though it learns."""
         return False
 
+    def wake(self) -> None:
+        """Go on after a pause."""
+
     def draw(self) -> bool:
         """Draw what is drawn from examples if it is time; return whether it was."""
         return False

@@ -87,9 +87,9 @@ LEAST = _LEAST
 TODAY_OPERATIONS = 8000.0
 """What the prediction without members costs, for numbers and for two classes."""
 
-MEMBERS = {"trees": 1024, "fourier": 64, "neighbours": 64, "boosted": 1024}
+MEMBERS = {"trees": 1024, "fourier": 64, "neighbours": 64, "boosted": 128}
 """The members, and the most columns of each: random columns of more say little, of more all
-examples are about as far away as the nearest, and of more few rows are remembered."""
+examples are about as far away as the nearest, and of more a fit takes too long."""
 
 FIRST_LEASES = (TRIAL, TRIAL, TRIAL, 4 * TRIAL)
 """Examples of the first lease of each: boosted trees say little before their fourth fit."""
@@ -231,7 +231,11 @@ cdef class MemberPool:
             self._looked = False
             self.leases.fit(self.at, self.operations)
         if self.at >= self.leases.due:
+            awake = self._awake()
             self.leases.review(self.at, self.operations, self.today_operations)
+            for member in self._awake():
+                if not any(member is each for each in awake):
+                    member.wake()
         for m, (before, now) in enumerate(zip(silent, self._silent(), strict=True)):
             if before and not now:
                 self.enter(m)

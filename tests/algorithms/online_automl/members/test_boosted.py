@@ -33,7 +33,7 @@ def test_they_predict_what_lightgbm_does(n_classes):
     kind = lightgbm.LGBMClassifier if n_classes else lightgbm.LGBMRegressor
     other = kind(
         n_estimators=rounds, learning_rate=10 / rounds, deterministic=True, force_row_wise=True,
-        n_jobs=1, seed=0, verbosity=-1,
+        n_jobs=1, seed=0, verbosity=-1, reg_lambda=1,
     )  # fmt: skip
     mean, deviation = (0.0, 1.0) if n_classes else (first.mean(), first.std())
     other.fit(rows[: boosted.FIRST], (first - mean) / deviation)
@@ -55,20 +55,47 @@ def test_the_window_is_bounded_and_fits_go_by_the_last_rows(monkeypatch):
     assert np.asarray(member.window).nbytes == 300 * 3 * 4
 
 
-@pytest.mark.parametrize("columns", [3, 5])
-def test_what_grows_keeps_the_last_rows(monkeypatch, columns):
-    monkeypatch.setattr(boosted, "NUMBERS", 1500)
-    rows, targets = stream(790)
-    member = BoostedTrees(3, 0)
+def test_what_grows_keeps_the_rows_and_trees_are_silent_about_a_new_class_alone():
+    rows, targets = stream(500, 3)
+    member = BoostedTrees(3, 3)
     member.learn(rows, targets)
-    member.grow(columns, 0)
-    size = 1500 // columns
-    at = np.arange(790 - min(size, 500), 790)
-    np.testing.assert_array_equal(np.asarray(member.window)[at % size][:, :3], rows[at])
-    np.testing.assert_array_equal(np.asarray(member.targets)[at % size], targets[at])
-    wide = np.zeros((20, columns), np.float32)
-    wide[:, :3] = stream(20)[0]
-    assert np.isfinite(member.learn(wide, np.zeros(20))).all()
+    before = member.learn(rows[:1], targets[:1])
+    member.grow(5, 4)
+    wide = np.zeros((500, 5), np.float32)
+    wide[:, :3] = rows
+    np.testing.assert_array_equal(np.asarray(member.window)[:500], wide)
+    np.testing.assert_array_equal(
+        member.learn(wide[:1], targets[:1]), np.pad(before, ((0, 0), (0, 1)))
+    )
+
+    found = member.learn(wide, np.where(rows[:, 0] > 1.0, 3.0, targets))  # with a fit
+    assert (found[400:, 3] > 0.0).all()
+
+
+@pytest.mark.parametrize("n_classes", [5, 8])
+def test_one_row_of_a_class_does_not_spoil_the_others(n_classes):
+    rows, targets = stream(3000, n_classes, d=5)
+    targets[50] = n_classes
+    found = BoostedTrees(5, n_classes + 1).learn(rows, targets)[1601:]
+    alone = BoostedTrees(5, n_classes).learn(rows[51:], targets[51:])[1550:]
+
+    def loss(said, seen):
+        shares = said[np.arange(len(said)), seen.astype(int)]
+        return -np.log(np.maximum(shares, 1e-9)).mean()
+
+    assert loss(found, targets[1601:]) < 0.05 + loss(alone, targets[1601:])
+
+
+def test_after_a_pause_it_learns_what_is_new():
+    """Four thousand rows of noise, so that the lease ends; then what trees find at once."""
+    random = np.random.default_rng(0)
+    rows, targets = stream(12_000, d=5)
+    targets[:4200] = random.normal(size=4200) * targets.std()
+    late = OnlineAutoMLRegressor(b=3)
+    late.learn_many(rows, targets)
+
+    leased = {each["member"]: each["has_lease"] for each in late.members}
+    assert leased["boosted trees"]
 
 
 MODELS = {
