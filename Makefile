@@ -1,7 +1,6 @@
 # Each target alone sets up the environment and then works; the second call is instant.
 #   make bench    run the quick suite and print the leaderboard
 #   make test     run the tests on all cores (ARGS="-k online-automl" is passed on)
-#                 LEASEBOARD_SLOW_TESTS=1 make test ARGS="-m slow" runs the slow ones
 #   make machines  the state machines at size: ORDERS=200x30@0 is 200 orders of 30 steps, seed 0
 #   make golden   record again what the algorithms decide and predict: see CONTRIBUTING.md
 #   make install  set up the environment, and compile the kernels again that have changed
@@ -31,7 +30,7 @@ test: $(STAMP)
 
 ORDERS ?= 200x30@0
 machines: $(STAMP)
-	LEASEBOARD_SLOW_TESTS=1 LEASEBOARD_MACHINE=$(ORDERS) $(BIN)/python -m pytest --quiet \
+	LEASEBOARD_MACHINE=$(ORDERS) $(BIN)/python -m pytest --quiet \
 		tests/tasks/live/test_any_order.py tests/flows/test_any_order.py $(ARGS)
 
 golden: $(STAMP)

@@ -11,7 +11,6 @@ import signal
 import sqlite3
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -54,9 +53,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-sta
 _BROWSER = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
 _POSTGRESQL = servers.INITDB if importlib.util.find_spec("psycopg2") else None
 _DASK = importlib.util.find_spec("prefect_dask")
-_PATIENCE = os.environ.get("LEASEBOARD_SLOW_TESTS")
 _NEEDS = {
-    "slow": (_PATIENCE, "time", "set LEASEBOARD_SLOW_TESTS=1"),
     "mirror": (_MIRROR, "a data mirror", "name one with LEASEBOARD_MIRROR"),
     "browser": (_BROWSER, "a Chromium", "put one on the path"),
     "dask": (_DASK, "Dask", "install the extra dask"),
@@ -64,10 +61,6 @@ _NEEDS = {
     "postgresql": (_POSTGRESQL, "PostgreSQL", "put initdb on the path, and install psycopg2"),
 }
 """What a mark needs: what was found of it, what it is called, how to have it."""
-
-MINUTES = float(os.environ.get("LEASEBOARD_TEST_MINUTES", "inf"))
-"""After so many, tests that have not begun are skipped, which the last lines of the output say."""
-_BEGUN = time.monotonic()
 
 PATIENCE = 120_000
 """Milliseconds that a page may take: a loaded machine must not fail a test."""
@@ -310,12 +303,6 @@ def pytest_runtest_makereport(
 def pytest_xdist_auto_num_workers() -> int:
     """Use more workers than cores: tests wait for servers and clocks a third of the time."""
     return (os.cpu_count() or 1) * 3 // 2
-
-
-def pytest_runtest_setup() -> None:
-    """Skip what does not fit into `MINUTES`."""
-    if time.monotonic() - _BEGUN > 60 * MINUTES:
-        pytest.skip(f"it did not fit into {MINUTES:g} minutes")
 
 
 @pytest.hookimpl(wrapper=True)
