@@ -143,7 +143,7 @@ def replay(stream: DailyStream, seed: int, home: Path, plan: DrillPlan) -> Repor
     past = pd.concat([inbox.day(n) for n in range(history)], ignore_index=True)
     inbox.deliver(past, "history")
     write_contract(keep, BEGIN + timedelta(days=history))
-    run_update(keep, home, BEGIN + timedelta(days=history, hours=1))
+    run_update(keep, home, BEGIN + timedelta(days=history, hours=1), local=True)
     names = list(rng.permutation(list(plan.incidents)))
     planned = dict(zip(range(history + 3, last, APART), names, strict=False))
     reported, fixes = Reported(), dict[int, list[Fix]]()
@@ -160,7 +160,7 @@ def replay(stream: DailyStream, seed: int, home: Path, plan: DrillPlan) -> Repor
         if name in FATAL:
             FATAL[name](home, now)
         else:
-            run_update(keep, home, now)
+            run_update(keep, home, now, local=True)
         _count(reported, planned, number, webhook.reported[before:])
         now_learned = learned_rows(keep, home)
         reported.miscounted += miscounted(learned, now_learned)
@@ -301,7 +301,7 @@ ECHOES = {
 def _command(home: Path, now: datetime) -> list[str]:
     code = "from benchmarks import drill; from leaseboard.flows import cli;"
     code += "drill.record_learned_rows(); raise SystemExit(cli.main())"
-    return [sys.executable, "-c", code, "live", "update", "drill.yaml",
+    return [sys.executable, "-c", code, "live", "update", "drill.yaml", "--local",
             "--run-dir", str(home), "--at", now.isoformat()]  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def walks(root: Path) -> dict[str, list[str]]:
         command = [str(program / "leaseboard")]
         store = ["--local", "--tracking-uri", f"sqlite:///{folder}/mlflow.db"]
         init = [*command, "live", "init", "shop.yaml", "--files", "inbox/*.csv", "--target", "y"]
-        cycle = [*command, "live", "update", "shop.yaml"]
+        cycle = [*command, "live", "update", "shop.yaml", "--local"]
         plan: dict[str, list[list[str]]] = {
             "learn_one": [[str(program / "python"), "-c", LEARN_ONE]],
             "run": [[*command, "run", "suite.yaml", "--run-dir", "out", *store]],

@@ -10,6 +10,7 @@ from pathlib import Path
 from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.flows.console import say
 from leaseboard.flows.prefect_events import current_run
+from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.live.incidents import notify_failure
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.model import LiveModel, state_of, status_command
@@ -32,21 +33,25 @@ def run_update(
     now: datetime,
     *,
     file: Path | None = None,
+    local: bool = False,
     tracking_uri: str | None = None,
 ) -> UpdateResult:
-    """Update; as a flow run of Prefect's where ``PREFECT_API_URL`` names its server.
+    """Update as a flow run of Prefect's, on a server of our own if none runs.
 
     `tracking_uri` is the MLflow store in which candidates are published as versions of the model
     of `file`; None if they are not.
     """
 
     def carry_out(body: UpdateBody) -> UpdateResult:
-        address = os.environ.get("PREFECT_API_URL", "")
-        if not address:
+        if local:
             return body(Conduct(say))
         from leaseboard.flows.live_flow import in_flow
 
-        return in_flow(settings.name, address, body, tracking_uri or "")
+        address = os.environ.get("PREFECT_API_URL", "")
+        if address:
+            return in_flow(settings.name, address, body, tracking_uri or "")
+        with PrefectServer(server_log()) as server:
+            return in_flow(settings.name, server.wait(), body, tracking_uri or "")
 
     return locked_update(settings, home, now, carry_out, file=file, tracking_uri=tracking_uri)
 

@@ -18,6 +18,7 @@ from leaseboard.flows.commands.options import (
     FlowsCommand,
     Force,
     LiveFile,
+    Local,
     RunDir,
     Target,
     opt,
@@ -94,6 +95,7 @@ def update(
     file: LiveFile,
     run_dir: RunDir = None,
     at: Annotated[str | None, opt(_AT, "TIME")] = None,
+    local: Local = False,
 ) -> int:
     """Update once: ingest, validate, join labels, monitor, train, evaluate, promote, notify.
 
@@ -108,7 +110,7 @@ def update(
     with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
             settings, home, now,
-            file=file, tracking_uri=paths.tracking_uri(),
+            file=file, local=local, tracking_uri=paths.tracking_uri(),
         )  # fmt: skip
     if result.incidents:
         say(result.still_open())

@@ -2,9 +2,15 @@
 
 import os
 import platform
+import re
+import warnings
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
+
+from leaseboard.tasks.machine.addresses import redacted
 
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1"
@@ -46,7 +52,10 @@ PACKAGES = (
     "pandas",
 )
 """The distributions whose versions a score can depend on."""
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
+_HOST = re.compile(r"[!-9;-Z^-~]+(:\d+)?|[0-9a-fA-F:.]+")
+"""A host, a network or an IPv6 address; no client knows a network of IPv6."""
 
 
 def prepare_workers() -> None:
@@ -72,11 +81,29 @@ def prepare_environment(home: Path | None = None) -> None:
 
 
 def _prepare_proxies() -> None:
-    """Name this machine as one that no proxy reaches."""
+    """Name this machine as one that no proxy reaches, and keep only proxies that clients can use.
+
+    httpx, the client of Prefect and of notifications, ends with any other in each call.
+    """
     for name in ("no_proxy", "NO_PROXY"):
         others = os.environ.get(name) or os.environ.get(name.swapcase(), "")
-        listed = [each for part in others.split(",") if (each := part.strip())]
-        os.environ[name] = ",".join(dict.fromkeys([*listed, *_THIS_MACHINE]))
+        listed = [each for part in others.split(",") if (each := part.strip().strip("[]"))]
+        hosts = dict.fromkeys([*filter(_HOST.fullmatch, listed), *_THIS_MACHINE])
+        os.environ[name] = "*" if "*" in listed else ",".join(hosts)
+    usable = {"http", "https", *(("socks5", "socks5h") if find_spec("socksio") else ())}
+    given = [each for each in os.environ if each.lower() in _PROXIES and os.environ[each]]
+    for name in given:
+        value = os.environ[name].strip()
+        fix = "name a proxy of http:// or https://, or install socksio for one of socks5://"
+        try:
+            parts = urlsplit(value if "://" in value else f"http://{value}")
+            if parts.scheme in usable and (parts.port or parts.hostname):
+                os.environ[name] = value
+                continue
+        except ValueError:  # of a port or a bracket
+            fix = "the address is malformed, write http://HOST:PORT"
+        del os.environ[name]
+        warnings.warn(f"{name} {redacted(value)!r} is not used: {fix}", stacklevel=3)
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:

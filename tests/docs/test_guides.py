@@ -137,6 +137,7 @@ def test_a_live_model_comes_from_an_empty_folder_to_an_alert_as_written(shell):
     found = pages.blocks(pages.DOCS / "guides/live-model.md")
     text = "\n".join(block.text for block in found if block.language == "sh")
     text = text.replace("9000", str(free_port()))
+    text = text.replace("live update sales.yaml", "live update --local sales.yaml")
     printed = shell(text)
     heard = [json.loads(line) for line in (shell.home / "heard.txt").read_text().splitlines()]
 

@@ -22,7 +22,7 @@ OF_FAULT = ("the last update", "MLflow")
 
 def update(number):
     at = (BEGIN + timedelta(days=number + 1, hours=4)).isoformat()
-    return ["live", "update", "sales.yaml", "--run-dir", ".", "--at", at]
+    return ["live", "update", "sales.yaml", "--local", "--run-dir", ".", "--at", at]
 
 
 def outcome(home, messages=(), events=()):

@@ -33,7 +33,7 @@ STEPS = """
 0 gate tiny --update-baseline --repetitions 1 --run-dir gated --local
 0 gate tiny --markdown v.md --json --run-dir gated --local
 0 live init l.yaml --files in/*.csv --target y --time day --id-column id
-0 live update l.yaml --run-dir live --at 2024-03-01
+0 live update l.yaml --run-dir live --at 2024-03-01 --local
 0 live status l.yaml --run-dir live
 0 live forget l.yaml --reason asked --id 3 --run-dir live
 64 live promote l --force --run-dir live

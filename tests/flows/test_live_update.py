@@ -58,14 +58,14 @@ def test_from_files_to_a_first_update(call, tmp_path, world):
     assert code == 0
     assert "time when, id order, target revenue" in out
     assert (tmp_path / "shop.contract.yaml").is_file()
-    code, out, _ = call("live", "update", "shop.yaml", "--at", at(0))
+    code, out, _ = call("live", "update", "shop.yaml", "--local", "--at", at(0))
     assert code == 0
     assert "000.csv: 60 new, 60 labels" in out
     assert (tmp_path / "runs" / "live" / "shop" / "state.sqlite").is_file()
     assert (tmp_path / "runs" / "live" / "shop" / "report.html").is_file()
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
     assert set(client.get_registered_model("shop").aliases) == {"champion"}
-    assert call("live", "update", "shop.yaml", "--at", at(0))[0] == 3, "nothing came"
+    assert call("live", "update", "shop.yaml", "--local", "--at", at(0))[0] == 3, "nothing came"
     code, out, _ = call("live", "status", "shop.yaml")
     assert code == 0
     assert "online-automl" in out
@@ -75,9 +75,9 @@ def test_every_command_takes_a_file_or_a_name(call, world, monkeypatch):
     """Of a name, the file is in the registry."""
     for name in ("linked.yml", "linked"):
         Path(name).symlink_to("sales.yaml")
-    assert call("live", "update", "sales.yaml", "--at", at(0))[0] == 0
+    assert call("live", "update", "sales.yaml", "--local", "--at", at(0))[0] == 0
     monkeypatch.setattr(live, "_listening", lambda *_: (_ for _ in ()).throw(UsageError("here")))
-    more = {"forget": ["--id", "0-1", "--reason", "test"]}
+    more = {"forget": ["--id", "0-1", "--reason", "test"], "update": ["--local"]}
     commands = {each.name for each in live.app.registered_commands} - {"init"}
     assert commands >= {"serve", "status", "promote", "forget"}
     for each in commands - {"forget"}:
@@ -117,7 +117,7 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
     file.write_text(file.read_text().replace("every: 5d", "rows: 60"))
     for number in range(1, 6):
         world.deliver(number, world.day(number))
-    assert call("live", "update", "sales.yaml", "--at", at(5))[0] == 0
+    assert call("live", "update", "sales.yaml", "--local", "--at", at(5))[0] == 0
     code, out, _ = call("live", "promote", "sales")
     assert code == 1
     assert "stays challenger: evidence" in out

@@ -158,7 +158,8 @@ class AutoMLEstimator(BaseEstimator):
             Numbers, booleans, categories and strings; values may be missing.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-            In fits and in scores; arms that take no weights are left out, with a warning.
+            In fits and in scores; arms that take no weights are left out, with a warning. A row
+            of weight 0 is left out before anything is learned, its category and class too.
         groups : array-like of shape (n_samples,), optional
             Rows of a group are never on both sides of a split.
 
@@ -177,9 +178,10 @@ class AutoMLEstimator(BaseEstimator):
         frame, target = self._checked(X, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         algorithm = self._policy()
-        weight = self._weights(sample_weight, target)
+        weight, counted = self._weights(sample_weight, target)
         if weight is not None:
-            self._labels(target[weight > 0])  # which may be of one class
+            frame, weight = frame[counted].reset_index(drop=True), weight[counted]
+            target = target[counted]
         labels, targets, classes = self._labels(target)
         refuse_wide(frame)  # before the encoder, which may take long
         space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
@@ -193,7 +195,7 @@ class AutoMLEstimator(BaseEstimator):
             cv = default_cv(len(frame), features.shape[1], n_classes, seconds)
         folds = folds_of(
             cv, target, codes=None if classes is None else labels, groups=groups, X=features,
-            seed=seed,
+            seed=seed, counted=counted,
         )  # fmt: skip
         if groups is None:
             warn_of_dates(frame, folds, "sort them and pass cv=TimeSeriesSplit(5)")
@@ -262,18 +264,21 @@ class AutoMLEstimator(BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    def _weights(self, sample_weight: Any, target: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return the weights of the rows, None if all are alike."""
+    def _weights(
+        self, sample_weight: Any, target: NDArray[Any]
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.bool_]]:
+        """Return the weights of the rows, None if all are alike, and which of them count."""
         class_weight = getattr(self, "class_weight", None)
         if sample_weight is None and class_weight is None:
-            return None
+            return None, np.ones(len(target), dtype=np.bool_)
         weight: NDArray[np.float64]
         weight = _check_sample_weight(sample_weight, target, dtype=np.float64, copy=True)
+        counted = weight != 0
         if class_weight is not None:
-            weight *= compute_sample_weight(class_weight, target)
+            weight[counted] *= compute_sample_weight(class_weight, target[counted])
         if (weight < 0).any():
             raise ValueError("a row has a negative weight: give weights from 0 upwards")
-        return weight
+        return weight, weight > 0
 
     def _policy(self) -> Algorithm:
         settings = self.policy_settings

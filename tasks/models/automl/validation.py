@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedGroupKFold, check_cv
 from sklearn.utils import column_or_1d
 
 from leaseboard.algorithms.seeds import generator
@@ -47,6 +47,7 @@ def folds_of(
     groups: Any,
     X: Any,
     seed: int,
+    counted: NDArray[np.bool_],
 ) -> Validation:
     """Return the folds that `cv` asks for.
 
@@ -54,11 +55,13 @@ def folds_of(
       pairs of row numbers.
     - `target`: as scikit-learn's splitters get it.
     - `codes`: the classes of a classification.
+    - `counted`: which of the rows that were given these are; `groups`, pairs and a
+      `PredefinedSplit` are of all that were given.
 
     Raises ValueError for what cannot be split so.
     """
     if groups is not None:
-        groups = _numbered(groups, len(target))
+        groups = _numbered(groups, len(counted))[counted]
     number = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
     if groups is not None and (number or isinstance(cv, float)):
         cv = _of_groups(int(cv) if number else FOLDS, groups, classes=codes is not None, seed=seed)
@@ -69,8 +72,8 @@ def folds_of(
     pairs = list(check_cv(cv, target, classifier=codes is not None).split(X, target, groups))
     if not pairs:
         raise ValueError(f"cv={cv!r} gives no split: give one with at least one")
-    if not hasattr(cv, "split"):  # masks, or numbers that may count from the end
-        pairs = [(_numbers(a, len(target)), _numbers(b, len(target))) for a, b in pairs]
+    if not hasattr(cv, "split") or isinstance(cv, PredefinedSplit):
+        pairs = [(_among(counted, a), _among(counted, b)) for a, b in pairs]
     for number, (rows, others) in enumerate(pairs):
         if not len(rows) or not len(others):
             raise ValueError(f"split {number} of cv={cv!r} has no rows to train or to validate on")
@@ -125,14 +128,15 @@ def _numbered(groups: Any, n_rows: int) -> Rows:
     return pd.factorize(names, use_na_sentinel=False)[0]
 
 
-def _numbers(given: Any, n_rows: int) -> Rows:
-    """Return the numbers of given rows; ValueError for one that is not there."""
+def _among(counted: NDArray[np.bool_], given: Any) -> Rows:
+    """Return the numbers of rows among those counted; `given` may be a mask, or from the end."""
     try:
-        return np.arange(n_rows)[np.asarray(given) if len(given) else slice(0)]
+        rows = np.arange(len(counted))[np.asarray(given) if len(given) else slice(0)]
     except IndexError as error:
         raise ValueError(
-            f"cv names rows that X, with {n_rows} samples, does not have: {error}"
+            f"cv names rows that X, with {len(counted)} samples, does not have: {error}"
         ) from error
+    return np.cumsum(counted)[rows[counted[rows]]] - 1
 
 
 def _of_groups(n_folds: int, groups: Any, *, classes: bool, seed: int) -> Any:

@@ -99,7 +99,7 @@ class LiveModelMachine(RuleBasedStateMachine):
         return LiveModel.read(self.world.settings, self.world.state)
 
     def run_update(self):
-        flow.run_update(self.world.settings, self.world.home, self.now)
+        flow.run_update(self.world.settings, self.world.home, self.now, local=True)
 
     def recount(self):
         self.before = learned_rows(self.world.settings, self.world.home)

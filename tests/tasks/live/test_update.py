@@ -90,7 +90,7 @@ def test_two_keeps_of_one_name_have_no_state_in_common(world):
     file.unlink()
     now = BEGIN + timedelta(days=3)
     keep = world.settings_of(other)
-    assert run_update(keep, world.home, now, file=other).batches == 0, "it was renamed"
+    assert run_update(keep, world.home, now, local=True, file=other).batches == 0, "it was renamed"
 
 
 def test_an_update_that_fails_is_reported_once_and_raised(world, monkeypatch):

@@ -94,7 +94,7 @@ class World:
     def update(self, number: int, **given: Any) -> UpdateResult:
         """Update in the night after a day."""
         now = BEGIN + timedelta(days=number + 1, hours=4)
-        return run_update(self.settings, self.home, now, **given)
+        return run_update(self.settings, self.home, now, local=True, **given)
 
     def live(self, first: int, last: int) -> None:
         """Run days of a file and an update each."""

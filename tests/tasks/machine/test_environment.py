@@ -20,10 +20,41 @@ def test_the_user_s_own_settings_win(monkeypatch, tmp_path):
     assert os.environ["PREFECT_HOME"] == str(tmp_path / ".prefect")
 
 
-@pytest.mark.parametrize("hosts", ["", "example.org", "10.0.0.0/8, .corp"])
-def test_every_client_calls_this_machine_without_a_proxy(monkeypatch, hosts):
-    monkeypatch.setattr(os, "environ", {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": hosts})
+HOSTS = {
+    "": "", "example.org": "example.org", "10.0.0.0/8, .corp": "10.0.0.0/8,.corp",
+    "*": "*", "a.org,*": "*", "fd00::/8": "", "[fd00::1]": "fd00::1",
+    "fe80::1,[fe80::2]": "fe80::1,fe80::2",
+    "[::1]:80": "", "127.0.0.1:8080": "127.0.0.1:8080", "é.org": "",
+}  # fmt: skip
+PROXIES = {
+    "": True, "http://127.0.0.1:9": True, "127.0.0.1:9": True, "https://me:p@[::1]:9": True,
+    " http://a.org:9 ": True, "socks://127.0.0.1:9": False, "socks5://127.0.0.1:9": False,
+    "socks4a://a.org": False, "http://a.org:port": False, "http://me:p#@a.org:9": False,
+    "direct://": False, "http://[::1": False,
+}  # fmt: skip
+
+
+CASES = [("HTTP_PROXY", "http://127.0.0.1:9", hosts) for hosts in HOSTS]
+CASES += [("http_proxy", proxy, "") for proxy in PROXIES]
+CASES += [(name, "socks://127.0.0.1:9", "") for name in ("https_proxy", "ALL_PROXY", "all_proxy")]
+
+
+@pytest.mark.parametrize("proxy", [each for each, usable in PROXIES.items() if not usable])
+def test_a_malformed_proxy_is_distinguished_from_one_of_another_scheme(monkeypatch, proxy):
+    monkeypatch.setattr(os, "environ", {"HTTP_PROXY": proxy})
+    malformed = proxy.startswith("http://")
+    with pytest.warns(UserWarning, match="is malformed" if malformed else "name a proxy of http"):
+        environment.prepare_environment()
+
+
+@pytest.mark.filterwarnings("ignore:.* is not used")
+@pytest.mark.parametrize(("name", "proxy", "hosts"), CASES)
+def test_every_client_calls_this_machine_without_a_proxy(monkeypatch, name, proxy, hosts):
+    monkeypatch.setattr(os, "environ", {name: proxy, "NO_PROXY": hosts})
     environment.prepare_environment()
+    assert (name in os.environ) == PROXIES[proxy]
+    own = [] if HOSTS[hosts] == "*" else ["127.0.0.1", "localhost", "::1"]
+    assert os.environ["NO_PROXY"].split(",") == [*filter(None, HOSTS[hosts].split(",")), *own]
     with httpx.Client(verify=False) as client:
         for host in ("127.0.0.1", "localhost", "[::1]"):
             address = f"http://{host}:4200/api"
@@ -31,3 +62,9 @@ def test_every_client_calls_this_machine_without_a_proxy(monkeypatch, hosts):
             assert not requests.utils.get_environ_proxies(address)
             assert urllib.request.proxy_bypass(host.strip("[]"))
             assert get_proxy(parse_uri(f"ws://{host}:4200/api")) is None
+
+
+def test_a_proxy_that_is_left_out_is_named_without_its_password(monkeypatch):
+    monkeypatch.setattr(os, "environ", {"ALL_PROXY": "socks://me:secret@127.0.0.1:9"})
+    with pytest.warns(UserWarning, match="^ALL_PROXY 'socks://\\*\\*\\*@127.0.0.1:9' is not used"):
+        environment.prepare_environment()

@@ -6,13 +6,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import TimeSeriesSplit
+from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard import (
+    PolynomialExpansionClassifier,
     PolynomialExpansionRegressor,
     SelectionSearch,
     StreamClassifier,
@@ -209,7 +211,8 @@ def test_what_is_returned_is_what_was_measured():
     search = classifier(optimiser="guided", ensemble=False, cv=4).fit(X, y)
     (member,) = search.model_.members
     features = search.encoder_.transform(pd.DataFrame(X))
-    folds = folds_of(4, y, codes=y, groups=None, X=X, seed=seed_of(0))
+    every = np.ones(len(y), dtype=bool)
+    folds = folds_of(4, y, codes=y, groups=None, X=X, seed=seed_of(0), counted=every)
 
     assert len(member.models) == 4
     hits = [
@@ -307,15 +310,48 @@ def test_missing_labels_are_refused_in_a_line(estimator):
                 estimator.fit(ROWS, y)
 
 
+WEIGHTS = np.where(np.arange(120) % 5, 1.0 + np.arange(120) % 3, 0.0)
+COUNTED = WEIGHTS > 0
+GROUPS = np.arange(120) // 6
+FIRST = np.arange(120) < 80
+
+
 @pytest.mark.parametrize(
-    "kind", [StreamRegressor, partial(PolynomialExpansionRegressor, random_state=0)]
+    ("made", "given", "left"),
+    [
+        (partial(AutoMLClassifier, **AUTOML, cv=3), {}, {}),
+        (partial(AutoMLClassifier, **AUTOML, cv=3), {"groups": GROUPS}, {}),
+        (partial(AutoMLClassifier, **AUTOML, class_weight="balanced"), {}, {}),
+        (
+            partial(AutoMLRegressor, **AUTOML, cv=PredefinedSplit(GROUPS % 3)),
+            {},
+            {"cv": PredefinedSplit(GROUPS[COUNTED] % 3)},
+        ),
+        (
+            partial(AutoMLRegressor, **AUTOML, cv=[(np.arange(80), np.arange(80, 120))]),
+            {},
+            {"cv": [(FIRST[COUNTED], ~FIRST[COUNTED])]},
+        ),
+        (StreamClassifier, {}, {}),
+        (StreamRegressor, {}, {}),
+        (partial(PolynomialExpansionClassifier, random_state=0), {}, {}),
+        (partial(PolynomialExpansionRegressor, random_state=0), {}, {}),
+    ],
 )
-def test_rows_of_weight_0_teach_nothing(kind):
-    X, y, weights = ROWS.copy(), ROWS.sum(axis=1), np.where(np.arange(120) % 5, 2.0, 0.0)
-    X[weights == 0] = 1e5
-    some = kind().fit(X, y, sample_weight=weights)
-    own = kind().fit(X[weights > 0], y[weights > 0], sample_weight=weights[weights > 0])
-    assert np.array_equal(some.predict(ROWS), own.predict(ROWS))
+def test_rows_of_weight_0_are_rows_that_are_not_there(made, given, left):
+    X = pd.DataFrame(ROWS, columns=["a", "b"])
+    y = (X["a"] > 0).astype(int) if is_classifier(made()) else 2 * X["a"] + X["b"]
+    odd = y.where(COUNTED, 1e6 if y.dtype == float else 7)
+    X[~COUNTED] = 1e5
+    groups = {name: value[COUNTED] for name, value in given.items()}
+    some = made().fit(X, odd, sample_weight=WEIGHTS, **given)
+    own = made().set_params(**left).fit(X[COUNTED], y[COUNTED], WEIGHTS[COUNTED], **groups)
+
+    predict = "predict_proba" if is_classifier(some) else "predict"
+    assert np.array_equal(getattr(some, predict)(X), getattr(own, predict)(X))
+    assert getattr(some, "score_", None) == getattr(own, "score_", None)
+    if is_classifier(some):
+        assert some.classes_.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("wrong", ["cheap", "2024-02-29", pd.Timestamp("2024-02-29")])

@@ -10,7 +10,10 @@ from leaseboard.tasks.models.automl.validation import FOLDS, HOLDOUT, default_cv
 def made(cv, codes, *, groups=None, classes=True, seed=0):
     codes = np.asarray(codes)
     X = np.zeros((len(codes), 1))
-    return folds_of(cv, codes, codes=codes if classes else None, groups=groups, X=X, seed=seed)
+    return folds_of(
+        cv, codes, codes=codes if classes else None, groups=groups, X=X, seed=seed,
+        counted=np.ones(len(codes), dtype=bool),
+    )  # fmt: skip
 
 
 @given(st.lists(st.integers(0, 3), min_size=6, max_size=60), st.integers(2, 5), st.integers(0, 99))
