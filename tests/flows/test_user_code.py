@@ -39,7 +39,7 @@ def test_code_that_an_option_of_the_environment_names_counts(
         f"algorithms: [{algorithm}]\nenvironment: {options}\n"
     )
     keys = []
-    for text in ("DEPTH = 1", "DEPTH = 1  # said", "DEPTH = 23"):
+    for text in ("DEPTH = 1", "DEPTH = 1", "DEPTH = 23"):
         (own / "helper.py").write_text(text)
         code, out, err = command("run", "s.yaml", "--dry-run")
         assert code == 0, err

@@ -161,7 +161,7 @@ def test_no_command_takes_the_end_of_a_file_for_a_success(command, tmp_path, end
     row = json.loads(ended.out.splitlines()[-1])
     assert row["status"] == "crash"
     assert row["reason"].endswith(said.rpartition(" process")[2])
-    assert reason in ended.err
+    assert row["reason"] in ended.err
     ended = command("check", "mine.py:X", code=2)
     assert ended.out == ""
     assert reason in ended.err

