@@ -118,7 +118,7 @@ def by_protocol():
 
 
 def against_naive():
-    """Return what the default loses over the best naive baseline, three repetitions a dataset."""
+    """Return what the default loses over the best naive baseline, a dataset at a time."""
     rows = {}
     for suite, title in NEXT_TO_NAIVE.items():
         losses = read(suite).pivot_table("score", "data", "name").rename(names_of("streams"))
