@@ -146,10 +146,11 @@ cdef class BoostedTrees(Member):
         """Go on with more columns, which were 0 until now, and classes."""
         before = plain.values_of(self, (*self.kept, *ARRAYS))
         self.__init__(n_features, n_classes, self.seed)
-        np.asarray(self.window)[:, : before["window"].shape[1]] = before["window"]
-        self.targets, self.worths = before["targets"], before["worths"]
-        self.totals = before["totals"]
-        self._set(before)
+        if len(before["targets"]) == len(self.targets):  # else there was no column until now
+            np.asarray(self.window)[:, : before["window"].shape[1]] = before["window"]
+            self.targets, self.worths = before["targets"], before["worths"]
+            self.totals = before["totals"]
+            self._set(before)
 
     def _set(self, state) -> None:
         self.inner, self.thresholds, self.leaves, self.roots = [

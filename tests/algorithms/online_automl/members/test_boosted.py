@@ -72,6 +72,15 @@ def test_what_grows_keeps_the_rows_and_trees_are_silent_about_a_new_class_alone(
     assert (found[400:, 3] > 0.0).all()
 
 
+def test_a_model_whose_first_row_has_no_column_is_saved_and_goes_on(tmp_path):
+    model = OnlineAutoMLRegressor(b=3)
+    model.learn_one({}, 1.0)
+    for t in range(300):
+        model.learn_one({"a": t % 7}, float(t % 7))
+    model.save(tmp_path / "model")
+    assert OnlineAutoMLRegressor.load(tmp_path / "model").dump() == model.dump()
+
+
 @pytest.mark.parametrize("n_classes", [5, 8])
 def test_one_row_of_a_class_does_not_spoil_the_others(n_classes):
     rows, targets = stream(3000, n_classes, d=5)
