@@ -34,7 +34,7 @@ MOST = 16_384
 ROUNDS, TREES, LEAST_ROUNDS = 100, 200, 10
 """Rounds of boosting for numbers and two classes; trees of more classes, and rounds at least."""
 
-FASTEST, TRAVELLED = 0.3, 10.0
+HIGHEST_RATE, SUM_OF_RATES = 0.3, 10.0
 """The learning rate at most, and the sum of those of all rounds."""
 
 DESCENT, TRAINING = 30.0, 26.0
@@ -134,7 +134,7 @@ cdef class BoostedTrees(Member):
             targets, objective = (targets - targets.mean()) / targets.std(), "regression"
         elif self.n_classes == 2:
             objective = "binary"
-        rate = min(FASTEST, TRAVELLED / self.rounds)
+        rate = min(HIGHEST_RATE, SUM_OF_RATES / self.rounds)
         worths = np.asarray(self.worths)[last]
         worths = worths / worths.mean()
         self.inner, self.thresholds, self.leaves, self.roots = boosting.fit(
