@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from leaseboard.tasks.fetch.dataset import Dataset
     from leaseboard.tasks.jobs.job import Job
 
-DEFAULT_BUDGET = {"trials": 200.0, "cpu_seconds": 60.0}
+DEFAULT_BUDGET: dict[Unit, float] = {"trials": 200.0, "cpu_seconds": 60.0, "wall_seconds": 60.0}
 RECORDED = ("table", "curves")
 """Protocols whose data are the feedbacks: nothing is trained."""
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -7,6 +8,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.pulls import Unit
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.evaluate.trials import spaces
 from leaseboard.tasks.fetch.loading import load
@@ -194,3 +196,10 @@ def test_a_real_task_of_er_ucb_with_its_authors_split(mirror):
 
     assert 0.4 < env.score().value < 0.9
     assert 0.2 < env.score().metrics["test"] < 0.9
+
+
+@pytest.mark.parametrize("unit", get_args(Unit))
+def test_every_unit_has_a_budget_of_its_own_if_none_is_given(unit):
+    given = job(budget=None, environment={**WINE, "unit": unit})
+    made = environments.make("pulls", load("sklearn:wine"), given)
+    assert (made.unit, made.budget) == (unit, pulls.DEFAULT_BUDGET[unit])
