@@ -149,7 +149,7 @@ class Contract(Strict):
 def read_contract(path: Path, data: DataSettings) -> Contract:
     """Read the contract in a file, which must know the columns that FILE.yaml names.
 
-    An id is a text that no row may be without, whatever the file says: 000123 is not 123.
+    An id is a text that every row has, also where it looks like a number: 000123 is not 123.
 
     Raises UsageError, one line with file and line.
     """

@@ -143,7 +143,7 @@ _STORED = {
 
 
 def deletion(at: str, kind: str, counts: Mapping[str, int], why: str) -> HistoryEntry:
-    """Return the entry of rows that were deleted: how many, why, and by whom."""
+    """Return the entry of rows that were deleted: how many, why, and who did it."""
     shown = ", ".join(f"{count:,} {_STORED[name]}" for name, count in counts.items() if count)
     return HistoryEntry(at, kind, "rows", f"{shown or 'nothing'} deleted {why}, by {operator()}")
 
