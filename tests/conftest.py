@@ -24,7 +24,10 @@ from leaseboard.tasks.machine.environment import ONE_THREAD
 from tests.zygote import Zygote, starting
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
-hypothesis.settings.register_profile("leaseboard", derandomize=True, deadline=None)
+hypothesis.settings.register_profile(
+    "leaseboard", derandomize=True, deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)  # fmt: skip
 hypothesis.settings.load_profile("leaseboard")
 # It draws from the constants of imported modules too, and those depend on what ran before.
 providers._get_local_constants = lambda: providers._local_constants

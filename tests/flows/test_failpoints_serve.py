@@ -4,7 +4,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import sys
 import time
 import traceback
@@ -13,6 +12,7 @@ from contextlib import closing
 from leaseboard.flows import cli
 from leaseboard.tasks.machine.failpoints import VARIABLE
 from tests.flows.swept import outcome, update
+from tests.flows.waiting import free_port
 from tests.sweep import POINTS, Sweep, in_fork, passed, query
 
 SECONDS, PATIENCE = 60, 10
@@ -28,9 +28,7 @@ class Callers:
 
     def session(self, _words, home, failpoint):
         """Start a server, ask, and stop it; 70 if a request has no answer."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         pid, said = os.fork(), home.parent / "said"
         if not pid:
             code = 1

@@ -1,7 +1,12 @@
 """What tests of processes wait for; a loaded machine must not fail them."""
 
+import contextlib
+import itertools
+import os
 import socket
 import time
+
+_numbers = itertools.count(40 * os.getpid())
 
 
 def until(holds, process=None, said=lambda: "", within=900.0):
@@ -15,6 +20,9 @@ def until(holds, process=None, said=lambda: "", within=900.0):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Return a port below those that the system gives to others between our call and its use."""
+    while True:
+        port = 10_000 + next(_numbers) % 20_000
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
