@@ -226,17 +226,6 @@ class ClassChampionChanged(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnsGrouped(Decision):
-    """Columns that a race means where configurations name some of a group."""
-
-    groups: Mapping[str, Sequence[str]]
-    configuration: int = 0
-
-    def notes(self) -> Mapping[str, Any]:
-        return {"columns": self.groups}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MonotonicityViolated(Decision):
     """Rise of an accuracy by `rise` on a sample with twice the rows, seen by ABC.
 

@@ -172,7 +172,6 @@ class PublishedRace(Race):
     def open(self) -> Iterator[events.Event]:
         """Make c_init the champion and S its frontier (algorithm 1, line 2); fill the slots."""
         champion = yield from self.admit(VWConfiguration(), None)
-        yield from self.words.group_events(champion)
         self._join(champion)
         yield from self._crown(champion, previous=None)
         yield from self._grant(champion, 0)

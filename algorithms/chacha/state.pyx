@@ -348,6 +348,3 @@ cdef class RowSteps(RowCalls):
         self.said = 0.0 if predictor < 0 else steps.pool.outputs[predictor]
         steps.at += 1
         return due or steps.at == <Py_ssize_t>self.race._log_point
-
-    cdef Py_ssize_t learned(self) except -1:
-        return self.steps.at

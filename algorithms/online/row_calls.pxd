@@ -8,5 +8,3 @@ cdef class RowCalls:
     cdef double predict_row(self) except? -1
     # Learn it; return whether a decision is due.
     cdef bint learn_row(self, double label, double importance) except -1
-    # Return how many examples were learned.
-    cdef Py_ssize_t learned(self) except -1

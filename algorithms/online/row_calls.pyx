@@ -10,9 +10,6 @@ cdef class RowCalls:
     cdef bint learn_row(self, double label, double importance) except -1:
         raise NotImplementedError
 
-    cdef Py_ssize_t learned(self) except -1:
-        raise NotImplementedError
-
     def predict(self):
         """Return the prediction; nothing is learned."""
         return self.predict_row()

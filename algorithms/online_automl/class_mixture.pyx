@@ -298,13 +298,19 @@ cdef class ClassRow:
     whole : OneVsRest
         As long as its columns are the same.
     row : ndarray of float32, shape (n_features,)
+
+    Attributes
+    ----------
+    found : ndarray of float64, shape (n_classes,)
+        The probabilities before what was learned last.
     """
 
     cdef readonly object row
     cdef object whole
     cdef const float[::1] example
     cdef list ones
-    cdef double[::1] margins, room
+    cdef double[::1] margins
+    cdef readonly double[::1] found
 
     def __init__(self, whole, row):
         self.whole, self.row, self.example, self.ones = whole, row, row, []
@@ -314,7 +320,7 @@ cdef class ClassRow:
         races = self.whole.races
         if len(self.ones) < len(races):
             self.ones += [race.single_calls(self.row) for race in races[len(self.ones):]]
-            self.margins, self.room = np.zeros(len(self.ones)), np.zeros(1 + len(self.ones))
+            self.margins, self.found = np.zeros(len(self.ones)), np.zeros(1 + len(self.ones))
         return 0
 
     def predict(self):
@@ -341,6 +347,6 @@ cdef class ClassRow:
                 due.append(k)
             self.margins[k] = one.said
         mixture.write(
-            self.margins, self.example, which, importance, self.whole.pool, self.room
+            self.margins, self.example, which, importance, self.whole.pool, self.found
         )
         return self.whole.learned(self.row, which, importance, due)

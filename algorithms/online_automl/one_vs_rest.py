@@ -15,22 +15,19 @@ from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ClassChampionChanged,
-    ColumnsGrouped,
     ConfigurationAdmitted,
     Event,
     LeaseGranted,
 )
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.class_mixture import ClassMixture, ClassRow
-from leaseboard.algorithms.online_automl.last_rows import REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.safe.bayes import one_vs_rest
 from leaseboard.algorithms.plain import Saved, fill
 
-BLOCK = 512
-"""Examples that each race learns before the next one does, at most: longer than a round, so that
-few rounds are torn, and not so long that much has to be kept of each class."""
+REMEMBERED = 256
+"""Last examples, at most, that the race of a new class learns first."""
 
 STRIDE = 1_000_000
 """Numbers that the configurations of one race have, at most."""
@@ -75,9 +72,9 @@ class OneVsRest(Saved):
         Classes that came so far; they are called 0, 1, 2, ... in that order.
     races : list of Race
         Of the classes 1, 2, ...; the first is there from the beginning.
-    last : LastRows
-        The last examples; a race of a class that comes late learns them first, as ones of the
-        rest.
+    rows, labels, weights : ndarray of float32, shape (REMEMBERED, ...)
+        The last examples, their classes and importances; a race of a class that comes late
+        learns them first, as ones of the rest.
     numbers : dict of int to int
         Those that the configurations of all races have in events, by race and number there.
     arrived : list of int
@@ -88,8 +85,9 @@ class OneVsRest(Saved):
     """
 
     kept: ClassVar[tuple[str, ...]] = (
-        "at", "n_classes", "races", "mixture", "pool", "last", "arrived", "numbers",
-    )  # fmt: skip
+        *("at", "n_classes", "races", "mixture", "pool", "arrived", "numbers"),
+        *("rows", "labels", "weights"),
+    )
 
     def __init__(
         self,
@@ -107,7 +105,8 @@ class OneVsRest(Saved):
         self.mixture = ClassMixture(schema.n_features)
         self.mixture.grow(schema.n_features, declared)
         self.pool: ClassPool | None = None
-        self.last = LastRows(schema.n_features)
+        self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
+        self.labels, self.weights = np.zeros((2, REMEMBERED), dtype=np.float32)
         self.arrived = [0]
         self.model_examples = self.n_live = 0
         self._one: ClassRow | None = None
@@ -177,56 +176,25 @@ class OneVsRest(Saved):
             If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
-        start = 0
-        while start < len(classes):
-            known, ahead = self.n_classes, slice(start, start + BLOCK)
-            plain = (importances[ahead] > 0) & (classes[ahead] < known)
-            if plain[0]:  # as far as nothing new comes, and none is passed over
-                stop = start + int(np.append(plain, False).argmin())
-                part = slice(start, stop)
-                found[part, :known] = self._learn(examples[part], classes[part], importances[part])
-            else:
-                one, stop = self._at(examples[start]), start + 1
-                found[start, :known] = one.predict()
-                if importances[start] > 0:
-                    one.learn(int(classes[start]), float(importances[start]))
-            start = stop
+        for t, (number, importance) in enumerate(
+            zip(classes.tolist(), importances.tolist(), strict=True)
+        ):
+            one, known = self._at(examples[t]), self.n_classes
+            if importance <= 0 or number >= known:  # which has no probability yet
+                found[t, :known] = one.predict()
+            if importance > 0:
+                one.learn(number, importance)
+                if number < known:
+                    found[t, :known] = one.found[:known]
         return found[:, : self.n_classes]
-
-    def _learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
-        """Learn examples of classes that came before, race after race, then the mixture."""
-        margins = np.empty((len(classes), len(self.races)))
-        for k, race in enumerate(self.races):
-            labels = np.where(classes == 1 + k, 1, -1).astype(np.float32)
-            margins[:, k] = self._advance(k, race, examples, labels, importances)
-        found = np.empty((len(classes), self.n_classes))
-        rows = zip(margins, examples, classes.tolist(), importances.tolist(), strict=True)
-        for t, (of_races, example, number, importance) in enumerate(rows):
-            found[t] = self.mixture.take(of_races, example, number, importance, self.pool)
-            self.last.add_one(self.at, example, number, importance)
-            self.at += 1
-        return found
-
-    def _advance(
-        self, k: int, race: Race, examples: Floats, labels: Floats, importances: Floats
-    ) -> Floats:
-        """Let a race learn a block; return progressive predictions."""
-        predictions, done = np.empty(len(labels), dtype=np.float32), 0
-        while done < len(labels):
-            rest, live = slice(done, None), len(race.live)
-            n = race.learn(examples[rest], labels[rest], importances[rest], predictions[rest])
-            self.model_examples += live * n
-            done += n
-            if race.is_due():
-                self.record(k, race.decide())
-        return predictions
 
     def learned(self, row: Floats, number: int, importance: float, due: list[int]) -> bool:
         """Note an example that all learned, and what is due; return whether there are events."""
         self.model_examples += self.n_live
         for k in due:
             self.record(k, self.races[k].decide())
-        self.last.add_one(self.at, row, number, importance)
+        at = self.at % REMEMBERED
+        self.rows[at], self.labels[at], self.weights[at] = row, number, importance
         self.at += 1
         return self.is_due()
 
@@ -295,7 +263,7 @@ class OneVsRest(Saved):
         for k, race in enumerate(self.races):
             self.record(k, race.grow(schema))
         self.schema, self._one = schema, None
-        self.last.grow(schema.n_features, self.at)
+        self.rows = np.pad(self.rows, ((0, 0), (0, schema.n_features - self.rows.shape[1])))
         self.mixture.grow(schema.n_features, self.n_classes)
         if self.pool is not None:
             self.pool.grow(schema.n_features, self.n_classes)
@@ -309,23 +277,30 @@ class OneVsRest(Saved):
                 f" and at most {MOST_CLASSES} are learned; is the label a number to be predicted,"
                 " or an id?"
             )
-        rows, classes, weights = self.last.after(self.at)
+        last = np.arange(max(0, self.at - REMEMBERED), self.at) % REMEMBERED
+        rows, weights = self.rows[last], self.weights[last]
         if number >= 2:
             race = self._race_of_one()
             race.share(max(self.expected, 1 + number) + 1)
-            # The first race has reported the groups of columns, which are the same for all.
-            events: list[Event] = [e for e in race.open() if not isinstance(e, ColumnsGrouped)]
+            events = [*race.open()]
             # Nothing is changed until here.
             self.races.append(race)
             self.arrived.append(self.at)
             self.record(number - 1, events)
             labels = np.full(len(rows), -1, dtype=np.float32)
-            self._advance(number - 1, race, rows, labels, weights)
+            done = 0
+            while done < len(rows):
+                rest, live = slice(done, None), len(race.live)
+                n = race.learn(rows[rest], labels[rest], weights[rest], labels[rest].copy())
+                self.model_examples += live * n
+                done += n
+                if race.is_due():
+                    self.record(number - 1, race.decide())
         self.n_classes = 1 + number
         self.mixture.grow(self.schema.n_features, self.n_classes)
         if number == 2:
             self.pool = self.races[0].release_pool()
-            for row, of, weight in zip(rows, classes, weights, strict=True):
+            for row, of, weight in zip(rows, self.labels[last], weights, strict=True):
                 self.mixture.train(row, int(of), float(weight))
         if self.pool is not None:
             self.pool.grow(self.schema.n_features, self.n_classes)

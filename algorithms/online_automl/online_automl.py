@@ -75,9 +75,6 @@ class OnlineAutoML(Racing):
     entity : str
         The column whose values are entities (shops, products, people of a panel), whatever it
         holds: what is predicted while labels are missing goes by the labels of the same entity.
-    budget_us : float, optional
-        Microseconds an example that members may take together
-        (`leaseboard.algorithms.online_automl.members.leases`); by default all that save enough.
     levels : tuple of float
         Of the prediction intervals of a regression (`leaseboard.algorithms.online.conformal`);
         0.9 is added to them.
@@ -155,7 +152,6 @@ class OnlineAutoML(Racing):
     max_terms: Annotated[int, Field(ge=1)] | None = None
     entity: str = ""
     levels: tuple[Annotated[float, Field(gt=0, le=HIGHEST)], ...] = LEVELS
-    budget_us: Annotated[float, Field(ge=2)] | None = None  # the cheapest member takes up to 2
 
     @property
     def capacity(self) -> int:
@@ -185,8 +181,6 @@ class OnlineAutoML(Racing):
             levels=self.levels,
             seed=seeds.derive_seed(seed, "members"),
         )
-        if ensemble.pool is not None and self.budget_us is not None:
-            ensemble.pool.limit(self.budget_us)
         return SafeRace(
             schema,
             ensemble,

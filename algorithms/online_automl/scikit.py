@@ -80,14 +80,6 @@ class _ScikitStream(BaseEstimator):
             seed = check_random_state(seed).randint(2**31 - 1)
         return kind(self.namespaces, int(seed), self.algorithm, **self.settings or {})
 
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """By how much the loss grows without each column, see `model_`; in the columns' order."""
-        check_is_fitted(self, "model_")
-        found = self.model_.feature_importances_
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return np.array([found.get(str(name), 0.0) for name in names])
-
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
         X = validate_data(self, numbers_alone(X), dtype=np.float32, reset=False)
@@ -117,8 +109,6 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
     ----------
     model_ : OnlineAutoMLRegressor
         The model itself, for its `champion`, `live`, `save` and so on.
-    feature_importances_ : ndarray of float64, shape (n_features,)
-        By how much the loss grows when a column is permuted among the last rows.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -199,8 +189,6 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         The model itself, for its `champion`, `live`, `save` and so on.
     classes_ : ndarray of shape (n_classes,)
         In sorted order.
-    feature_importances_ : ndarray of float64, shape (n_features,)
-        By how much the loss grows when a column is permuted among the last rows.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str, shape (n_features,)

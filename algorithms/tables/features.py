@@ -166,14 +166,6 @@ class FeatureMap:
             called={n: own for n, own in self._called.items() if n not in self._groups},
         )
 
-    def by_column(self) -> dict[str, list[int]]:
-        """Return what is made of each column of the examples, by its namespace and name."""
-        found: dict[str, list[int]] = {}
-        for (space, _), each in self._columns.items():
-            title = f"{space}: {each.origin.column}" if space else each.origin.column
-            found.setdefault(title, []).append(each.place)
-        return found
-
     def values(self, example: Example) -> Values:
         """Return the features of `example` by key, checked; nothing is changed.
 

@@ -305,8 +305,6 @@ def _print(
             "forecast": learned.forecast,
             "baseline": learned.best,
             "champion": model.champion,
-            "groups": model.groups,
-            "feature_importances": model.feature_importances_,
             "members": model.members,
             "cpu_seconds": cpu_seconds,
             "baselines_cpu_seconds": learned.baselines_cpu_seconds,

@@ -77,7 +77,6 @@ def test_the_measures_of_the_predictions_are_printed(call):
     assert (row["rows"], row["examples"], row["target"]) == (300, 600, "sold")
     assert row["metrics"].keys() == {"rmse", "mae", "r2", "skill"}
     assert row["forecast"].keys() == {"rmse", "mae", "r2"}
-    assert row["feature_importances"].keys() == {"day", "shop", "rain", "price"}
     assert len(row["members"]) == 6
     assert min(row["cpu_seconds"], row["baselines_cpu_seconds"]) > 0
 

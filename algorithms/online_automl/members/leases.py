@@ -10,8 +10,7 @@ neither predicts nor learns, and what it is said to predict is today's predictio
 followed by a new lease, and each pause is twice as long as the one before, so that what is useless
 costs less and less.
 
-Costs are counted in operations, so the same stream gives the same leases on every machine. If
-members take more than they may together, those that save least an operation pause.
+Costs are counted in operations, so the same stream gives the same leases on every machine.
 """
 
 from __future__ import annotations
@@ -34,10 +33,9 @@ PRICE = 0.005
 OPERATIONS = 1000.0
 """Operations a microsecond, of one core of an AMD EPYC of 2024."""
 
-AWAKE, SINCE, LENGTH, PAUSE, SAVED, EXAMPLES, GAIN = range(7)
+AWAKE, SINCE, LENGTH, PAUSE, SAVED = range(5)
 """The fields of a member: whether it has a lease, since which example, of how many; the next
-pause; the loss that it saved in this lease; how many examples it had a lease for in all; and the
-share of the loss that it saved in the last whole lease, infinite before there was one."""
+pause; and the loss that it saved in this lease."""
 
 
 class Leases(Saved):
@@ -50,35 +48,26 @@ class Leases(Saved):
 
     Attributes
     ----------
-    table : ndarray of float64, shape (n_members, 7)
+    table : ndarray of float64, shape (n_members, 5)
         See `AWAKE` and those after it.
     lost : ndarray of float64, shape (n_members,)
         Loss of today's prediction in this lease.
     due : float
         The example after which a lease or a pause ends.
-    most : float
-        Operations an example that members may take together.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("table", "lost")
 
     def __init__(self, first: Sequence[int]) -> None:
-        self.table = np.zeros((len(first), 7))
-        self.table[:, [AWAKE, PAUSE, GAIN]] = 1.0, FIRST_PAUSE, math.inf
+        self.table = np.zeros((len(first), 5))
+        self.table[:, [AWAKE, PAUSE]] = 1.0, FIRST_PAUSE
         self.table[:, LENGTH] = first
         self.lost = np.zeros(len(first))
         self.due = float(min(first))
-        self.most = math.inf
-
-    def held(self, member: int, at: int) -> float:
-        """Return for how many of `at` examples a member had a lease."""
-        row = self.table[member]
-        return float(row[EXAMPLES] + row[AWAKE] * (at - row[SINCE]))
 
     def end(self, member: int, at: int, pause: float = math.inf) -> None:
         """Let a member pause after `at` examples, for good unless a length is given."""
         row = self.table[member]
-        row[EXAMPLES] += row[AWAKE] * (at - row[SINCE])
         row[AWAKE], row[SINCE], row[LENGTH] = 0.0, at, pause
 
     def fill(self, state: Any) -> None:
@@ -97,25 +86,11 @@ class Leases(Saved):
                 continue
             paused = not row[AWAKE]
             gain = row[SAVED] / self.lost[member] if self.lost[member] > 0.0 else 0.0
-            worth_it = gain >= PRICE * operations[member] / today
-            if not paused:
-                row[GAIN] = gain
-            if paused or worth_it:
-                row[EXAMPLES] += row[AWAKE] * (at - row[SINCE])
+            if paused or gain >= PRICE * operations[member] / today:
                 row[LENGTH] = TRIAL if paused else min(2.0 * row[LENGTH], LONGEST)
                 row[AWAKE], row[SINCE] = 1.0, at
             else:
                 self.end(member, at, row[PAUSE])
                 row[PAUSE] *= 2.0
             row[SAVED] = self.lost[member] = 0.0
-        self.fit(at, operations)
-
-    def fit(self, at: int, operations: Sequence[float]) -> None:
-        """Let those that save least an operation pause until the others take at most `most`."""
-        awake = np.flatnonzero(self.table[:, AWAKE]).tolist()
-        fits = [each <= self.most for each in operations]  # alone
-        awake.sort(key=lambda m: (fits[m], self.table[m, GAIN] / operations[m], -operations[m]))
-        while sum(operations[m] for m in awake) > self.most:
-            member = awake.pop(0)
-            self.end(member, at, self.table[member, PAUSE])
         self.plan()

@@ -97,7 +97,7 @@ FIRST_LEASES = (TRIAL, TRIAL, TRIAL, 4 * TRIAL)
 SHOWN = ("live models", "trees", "Fourier features", "neighbours", "boosted trees", "stack")
 """What users call today's prediction, the members and their stack."""
 
-STANDING = ("member", "weight", "has_lease", "leased", "us")
+STANDING = ("member", "weight", "has_lease", "us")
 """What they read of each: see `MemberPool.standings`."""
 
 
@@ -142,11 +142,6 @@ cdef class MemberPool:
         self._standard = np.zeros(self._columns("fourier"))
         self._found = np.zeros((N_MEMBERS, max(1, self.n_classes)))
         self._looked, self._due = False, 0
-
-    def limit(self, budget_us: float) -> None:
-        """Let members take at most so many microseconds an example together."""
-        self.leases.most = budget_us * OPERATIONS
-        self.leases.fit(self.at, self.operations)
 
     def _columns(self, name):
         there = self.n_features <= MEMBERS[name] and (name != "boosted" or self.boosts)
@@ -194,8 +189,7 @@ cdef class MemberPool:
     def standings(self):
         """Return the `STANDING` of what predicts, today's prediction first.
 
-        These are the weights, whether it has a lease and for which share of the examples it had
-        one, and microseconds an example.
+        These are the weights, whether it has a lease, and microseconds an example.
 
         A member without a lease predicts what the live models do, which have its weights.
         """
@@ -208,7 +202,6 @@ cdef class MemberPool:
         costs = (self.today_operations, *self.operations, math.inf)
         rows = zip(
             SHOWN, weights.tolist(), (None, *awake.tolist(), None),
-            (None, *map(self._leased, range(len(MEMBERS))), None),
             (each / OPERATIONS if each < math.inf else None for each in costs), strict=True,
         )  # fmt: skip
         return [dict(zip(STANDING, row, strict=True)) for row in rows]
@@ -229,7 +222,6 @@ cdef class MemberPool:
         silent = [*self._silent()]
         if any([member.draw() for member in self._awake()]):
             self._looked = False
-            self.leases.fit(self.at, self.operations)
         if self.at >= self.leases.due:
             awake = self._awake()
             self.leases.review(self.at, self.operations, self.today_operations)
@@ -261,13 +253,6 @@ cdef class MemberPool:
             self.boosted = BoostedTrees(self._columns("boosted"), self.n_classes)
         plain.fill(self, state, self.kept)
         self._looked, self._due = False, 0
-
-    def notes(self):
-        """Return the share of examples for which each member had a lease."""
-        return {f"leased.{name}": self._leased(m) for m, name in enumerate(MEMBERS)}
-
-    def _leased(self, member):
-        return self.leases.held(member, self.at) / max(1, self.at)
 
     cdef bint any_awake(self) noexcept nogil:
         """Return whether a member has a lease."""
@@ -351,8 +336,8 @@ cdef class NumberPool(MemberPool):
         self.known.losses[1 + member] = best * (1.0 + _ENTRY / max(1.0, self.known.totals[MASS]))
 
     def notes(self):
-        """See `MemberPool.notes`; and the largest share of what the theorem allows."""
-        return {**super().notes(), "share_of_members_bound": self.known.totals[SHARE_OF_BOUND]}
+        """Return the largest share of what the theorem allows."""
+        return {"share_of_members_bound": self.known.totals[SHARE_OF_BOUND]}
 
     cdef void consult(self, Row row) noexcept:
         cdef double values[N_EXPERTS]
@@ -478,8 +463,8 @@ cdef class ClassPool(MemberPool):
         return np.array(self.bayes[1:])
 
     def notes(self):
-        """See `MemberPool.notes`; and the most nats that were lost above the best expert."""
-        return {**super().notes(), "nats_over_best_member": self.lost[N_EXPERTS + 1]}
+        """Return the most nats that were lost above the best expert."""
+        return {"nats_over_best_member": self.lost[N_EXPERTS + 1]}
 
     cdef void consult(self, Row row) noexcept:
         """Do `MemberPool.answer` with log odds of the second of two classes."""

@@ -1,72 +1,44 @@
 """Descriptions of configurations for users, in the names of their columns.
 
 A column is called by its name, features that are made of one by its name and the part, as
-``day: hour``, and a namespace by what is in it: ``temperature``, ``temperature, wind``, or where
-there is more ``temperature, wind, 3 more``; one that users named themselves by that name. An
-interaction is a product of these: ``temperature × (wind, rain)``. Names are texts of users: one
-that could be taken for something else is quoted as Python does, a long one loses its middle, and
-no two things of one race have the same description.
+``day: hour``, and a namespace by what is in it: ``temperature``, ``temperature, wind``, or for
+more by the first and the last of these neighbours, ``temperature … rain``; one that users named
+themselves by that name. A product of these is ``temperature × (wind, rain)``.
+Names are texts of users: one with marks that have a meaning here is quoted as Python does.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
 
 from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.events import ColumnsGrouped, Event
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.safe.representations import RAW, Representations
 
-LONGEST = 32
-"""Characters of a column's name."""
-
 MOST_LISTED = 3
-"""Columns of a namespace, where it has no more; else one less of them, and how many more."""
+"""Columns of a namespace whose names are all listed."""
 
 MOST_KEPT = 2_000
 """Sets of features, and of interactions, whose descriptions are cached for all models."""
 
 LAST, SEASON = "last 3 labels", "seasonal lag"
 
-_MARKS = re.compile(r"[×,:;=()'\"]")
-_PHRASES = re.compile(rf"\d+ more|{LAST}|{SEASON}|(.* )?(raw|standardised|binned)|selected.*")
+_MARKS = re.compile(r"[×…,:;=()'\"]")
 
 
 def quoted(name: str) -> str:
-    """Return `name`, between quotes unless it can be taken for nothing else.
+    """Return `name`, between quotes if it has marks, or is not printed as it is.
 
     Examples
     --------
-    >>> quoted("office hours"), quoted("a × b"), quoted("3 more")
-    ('office hours', "'a × b'", "'3 more'")
+    >>> quoted("office hours"), quoted("a × b")
+    ('office hours', "'a × b'")
     """
-    plain = (
-        name.isprintable()
-        and name == " ".join(name.split())
-        and name
-        and not _MARKS.search(name)
-        and not _PHRASES.fullmatch(name)
-    )
-    return name if plain else repr(name)
-
-
-def short(name: str) -> str:
-    """Return `quoted`, without its middle if that is long.
-
-    Examples
-    --------
-    >>> short("temperature of the water in the second tank")
-    'temperature of the wa…econd tank'
-    """
-    text, left = quoted(name), min(LONGEST, len(name))
-    while len(text) > LONGEST:
-        left -= 1
-        text = quoted(f"{name[: left - left // 3]}…{name[len(name) - left // 3 :]}")
-    return text
+    return name if name.strip() and name.isprintable() and not _MARKS.search(name) else repr(name)
 
 
 class Words:
@@ -100,33 +72,17 @@ class Words:
         self._interactions = lru_cache(maxsize=MOST_KEPT)(self._describe_interactions)
 
     @cached_property
-    def groups(self) -> dict[str, list[str]]:
-        """The columns of each namespace whose title does not list them, by title."""
-        found = {
-            self._titles[name]: [_title(one, quoted) for one in every]
-            for name, every in self._members.items()
-        }
-        return {title: every for title, every in found.items() if title != ", ".join(every)}
-
-    @cached_property
     def _members(self) -> dict[str, list[Origin]]:
         return members(self._schema)
 
     @cached_property
     def _titles(self) -> dict[str, str]:
         """Titles of the namespaces."""
-        taken: set[str] = set()
+        called = self._schema.called
         return {
-            name: _free(short(self._schema.called[name]), taken)
-            if name in self._schema.called
-            else _listing(every, taken)
+            name: quoted(called[name]) if name in called else _listing(every)
             for name, every in self._members.items()
         }
-
-    def group_events(self, configuration: int) -> Iterator[Event]:
-        """Yield which columns are in the groups, in an event about the first configuration."""
-        if self.groups:
-            yield ColumnsGrouped(at=0, configuration=configuration, groups=self.groups)
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
         """Return what a configuration chose as plain values."""
@@ -219,26 +175,14 @@ def members(schema: Schema) -> dict[str, list[Origin]]:
     }
 
 
-def _listing(every: list[Origin], taken: set[str]) -> str:
-    """Return the first of them, and how many more there are."""
-    most = MOST_LISTED if len(every) <= MOST_LISTED else MOST_LISTED - 1
-    shown = [_free(_title(one, short), taken) for one in every[:most]]
-    more = [f"{len(every) - most} more"] if len(every) > most else []
-    return ", ".join((*shown, *more))
+def _listing(every: list[Origin]) -> str:
+    """Return what is in a namespace, of many the first and the last."""
+    titles = [_title(one) for one in every]
+    return ", ".join(titles) if len(titles) <= MOST_LISTED else f"{titles[0]} … {titles[-1]}"
 
 
-def _title(origin: Origin, name: Callable[[str], str]) -> str:
-    """Return what a column, a part or a value is called, with its names written by `name`."""
+def _title(origin: Origin) -> str:
+    """Return what a column, a part or a value is called."""
     part = f": {origin.part}" if origin.part else ""
-    value = f"={name(origin.value)}" if origin.value else ""
-    return f"{name(origin.column)}{part}{value}"
-
-
-def _free(title: str, taken: set[str]) -> str:
-    """Return `title`, numbered if another thing has it; it is taken from then on."""
-    found, number = title, 1
-    while found in taken:
-        number += 1
-        found = f"{title} ({number})"
-    taken.add(found)
-    return found
+    value = f"={quoted(origin.value)}" if origin.value else ""
+    return f"{quoted(origin.column)}{part}{value}"

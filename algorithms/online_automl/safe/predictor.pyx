@@ -245,9 +245,6 @@ cdef class OneExample(RowCalls):
         self.said = self.row.prediction
         return self.ensemble.at % self.round_length == 0
 
-    cdef Py_ssize_t learned(self) except -1:
-        return self.ensemble.at
-
     cdef int take(self, bint learns) except -1:
         # Whether all that a look computes of this example is there.
         cdef bint looked = learns and self.ensemble.looked is self

@@ -157,7 +157,6 @@ class SafeRace(Race):
         """Admit the initial configuration as champion, and its challengers."""
         yield from self.admit(self._named(VWConfiguration()), None)
         self._measure()
-        yield from self.words.group_events(BASE)
         self.candidates.join([BASE], ())
         yield from self._fill()
         self.candidates.forget_frontier()

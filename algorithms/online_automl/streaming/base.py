@@ -14,13 +14,12 @@ from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.last_rows import NUMBERS, LastRows
 from leaseboard.algorithms.online_automl.members import boosting
 from leaseboard.algorithms.online_automl.pending import Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import racing_of
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.streaming import files, permutation
+from leaseboard.algorithms.online_automl.streaming import files
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
 from leaseboard.algorithms.online_automl.streaming.single_example import SingleExample
 from leaseboard.algorithms.tables.features import Example, FeatureMap
@@ -57,7 +56,6 @@ class OnlineModel:
         self.entity: str = getattr(self._racing, "entity", "")
         self._entities: dict[str, int] = {}  # numbers of those that were learned
         self._race: Race | None = None
-        self._last: LastRows | None = None  # of a regressor; races of classes have their own
         self._pending = Pending(max_pending)
         self._late = self._racing.late(self._task)
         self.about: dict[str, Any] = {}
@@ -113,10 +111,17 @@ class OnlineModel:
         if not importance:
             self._features.values(self._without_entity(x))  # refused alike
             return
-        row, race = self._row_to_learn(x), self._race
+        x, features = self._without_entity(x, learns=True), self._features
+        if features.read_quickly(x):
+            features.reader.learn_gaps()
+        else:
+            values = features.values(x)
+            unknown = features.unknown(values)
+            if unknown or self._race is None:
+                self._adopt(features.extended(unknown))
+            self._features.row(values, learns=True)
+        race = self._race
         assert race is not None
-        if self._last is not None:
-            self._last.add_one(race.at, row, label, importance)
         if (self._single or self._bind()).one.learn(label, importance):
             self._record(race.decide())
 
@@ -124,18 +129,6 @@ class OnlineModel:
         """Raise UsageError if the model was loaded where it cannot learn."""
         if self._refuses:
             raise UsageError(self._refuses)
-
-    def _row_to_learn(self, x: Example) -> Floats:
-        """Return an example as a row, in which each of its features has a place."""
-        x, features = self._without_entity(x, learns=True), self._features
-        if features.read_quickly(x):
-            features.reader.learn_gaps()
-            return features.example
-        values = features.values(x)
-        unknown = features.unknown(values)
-        if unknown or self._race is None:
-            self._adopt(features.extended(unknown))
-        return self._features.row(values, learns=True)
 
     def _predict_block(self, X: ArrayLike) -> Floats:
         if not is_frame(X):  # whose columns are known by their places alone
@@ -187,15 +180,11 @@ class OnlineModel:
         if race is None:
             race = self._new_race(features.schema())
             events: Iterable[Event] = list(race.open())
-            if self._task == "regression":
-                self._last = LastRows(features.n_features, NUMBERS)
             self._features, self._race = features, race
         else:
             schema = features.schema()
             race.require_fit(schema)
             self._features, self._single = features, None
-            if self._last is not None:
-                self._last.grow(features.n_features, race.at)
             events = race.grow(schema)
         self._record(events)
 
@@ -208,7 +197,7 @@ class OnlineModel:
             self._record(race.decide())
 
         reads = not self.entity and not self._refuses
-        self._single = SingleExample(race, reader, reads, self._last, decide)
+        self._single = SingleExample(race, reader, reads, decide)
         return self._single
 
     def _new_race(self, schema: Schema) -> Race:
@@ -232,7 +221,7 @@ class OnlineModel:
     def champion(self) -> dict[str, Any] | None:
         """The champion's hyperparameters; None before the first example.
 
-        `groups` lists the features of groups that it names in short; ``season`` is how many
+        ``season`` is how many
         labels ago the one a season ago is.
         """
         race = self._race
@@ -243,13 +232,6 @@ class OnlineModel:
         if isinstance(race, SafeRace) and race.representations.season in seen:
             found["season"] = race.ensemble.expansion.period
         return found
-
-    @property
-    def groups(self) -> dict[str, list[str]]:
-        """Features in each group that `champion` and `live` name in short, by name."""
-        race = self._first_race()
-        groups = race.words.groups if isinstance(race, SafeRace) else {}
-        return {title: [*every] for title, every in groups.items()}
 
     @property
     def live(self) -> list[dict[str, Any]]:
@@ -271,29 +253,6 @@ class OnlineModel:
         own = first.ensemble.pool if isinstance(first, SafeRace) else None
         return own or getattr(self._race, "pool", None)  # that many classes share
 
-    @property
-    def feature_importances_(self) -> dict[str, float]:
-        """Growth of the loss if a column said nothing, by column, the largest first.
-
-        See `leaseboard.algorithms.online_automl.streaming.permutation`.
-        """
-        race, columns = self._race, self._features.by_column()
-        if race is None:
-            raise UsageError("feature_importances_ are of the last examples: learn one first")
-        last = self._last or race.last  # type: ignore[attr-defined]
-        row = np.zeros(self._features.n_features, dtype=np.float32)
-        one = race.single_calls(row)
-
-        def loss(example: Floats, label: float) -> float:
-            row[:] = example
-            return self._loss(one.predict(), label)
-
-        most = max(permutation.LEAST, permutation.MOST // max(1, len(columns)))
-        return permutation.importances(loss, last.after(race.at, most), columns, self.seed)
-
-    def _loss(self, prediction: Any, label: float) -> float:
-        return float((prediction - label) ** 2)
-
     def _first_race(self) -> Race | None:
         return self._race
 
@@ -310,7 +269,6 @@ class OnlineModel:
             "features": self._features.state(),
             "entities": [*self._entities],
             "history": list(map(files.row_of, self._events)),
-            "last": None if self._last is None else self._last.state(),
             "race": None if self._race is None else self._race.state(),
         }
 
@@ -325,9 +283,6 @@ class OnlineModel:
             pool = self._pool()
             if pool is not None and pool.boosts and boosting.library() is None:
                 self._refuses = boosting.MISSING
-            if self._task == "regression":
-                self._last = LastRows(self._features.n_features, NUMBERS)
-                self._last.fill(state["last"])
         self.about = dict(state["about"])
         self._pending.fill(state["pending"])
         self._late.fill(state["late"])

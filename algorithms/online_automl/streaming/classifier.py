@@ -23,10 +23,6 @@ from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchCl
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.inputs import importances_of
 from leaseboard.algorithms.tables.values import is_missing
-from leaseboard.algorithms.transcendental import log
-
-LEAST = 1e-12
-"""A class that came counts as having had this probability at least, in importances."""
 
 
 class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
@@ -64,9 +60,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             Examples after which a loss counts 1/e in the mixture of models; 1,000 by default.
         max_terms : int, optional
             Features that are not 0 at a time of all live models together. By default 1,500.
-        budget_us : float, optional
-            Microseconds an example, 2 at least, that members may take together; by default all
-            that save enough.
 
     Attributes
     ----------
@@ -80,18 +73,11 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         The champion's hyperparameters; None before the first example.
     live : list of dict
         The live models: hyperparameters, examples learned, lease, loss.
-    groups : dict of str to list of str
-        Features in each group that `champion` and `live` name in short.
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
         ``Fourier features``, ``neighbours``, ``boosted trees`` if LightGBM was installed when the
         model began, and the ``stack`` of them; of each its ``weight`` in the prediction,
-        ``has_lease``, the share of examples for which it had one (``leased``), and microseconds an
-        example, by a count of operations (``us``).
-    feature_importances_ : dict of str to float
-        By how much the mean log loss of the last examples, 256 at most, grows when the
-        values of a column are permuted among them; by column, the largest first. Below 0 and
-        near it is chance.
+        ``has_lease``, and microseconds an example, by a count of operations (``us``).
     history : list of Event
         Decisions so far: what was admitted, leased, paused, promoted.
     n_pending, n_dropped : int
@@ -380,9 +366,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             for label, race in zip(self.classes[1:], races, strict=True)
             for row in race.standings()
         ]
-
-    def _loss(self, prediction: Any, label: float) -> float:
-        return -log(max(float(prediction[int(label)]), LEAST))
 
     def _first_race(self) -> Race | None:
         return None if self._race is None else self._race.races[0]

@@ -57,9 +57,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             The column whose values are entities, such as shops, products or people; numbers in it
             are names. Predictions with an id, and `forecast_many`, go by the labels of the same
             entity too. An example must have it, None where it is not known.
-        budget_us : float, optional
-            Microseconds an example, 2 at least, that members may take together; by default all
-            that save enough.
         levels : tuple of float
             Of the prediction intervals; by default (0.5, 0.8, 0.9, 0.95, 0.99).
 
@@ -73,18 +70,11 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         The champion's hyperparameters; None before the first example.
     live : list of dict
         The live models: hyperparameters, examples learned, lease, loss.
-    groups : dict of str to list of str
-        Features in each group that ``champion`` and ``live`` name in short.
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
         ``Fourier features``, ``neighbours``, ``boosted trees`` if LightGBM was installed when the
         model began, and the ``stack`` of them; of each its ``weight`` in the prediction,
-        ``has_lease``, the share of examples for which it had one (``leased``), and microseconds an
-        example, by a count of operations (``us``).
-    feature_importances_ : dict of str to float
-        By how much the mean squared error of the last examples, 256 at most, grows when the
-        values of a column are permuted among them; by column, the largest first. Below 0 and
-        near it is chance.
+        ``has_lease``, and microseconds an example, by a count of operations (``us``).
     history : list of Event
         Decisions so far: what was admitted, leased, paused, promoted.
     n_pending, n_dropped : int

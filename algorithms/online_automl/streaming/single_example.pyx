@@ -2,7 +2,6 @@
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
-from libc.string cimport memcpy
 
 from leaseboard.algorithms.online.row_calls cimport RowCalls
 from leaseboard.algorithms.tables.row_reader cimport RowReader
@@ -23,8 +22,6 @@ cdef class SingleExample:
     reader : RowReader
     reads : bool
         Whether the reader knows all of an example.
-    last : LastRows or None
-        Remembers what is learned.
     decide : callable
         Is called where a decision is due.
 
@@ -34,20 +31,16 @@ cdef class SingleExample:
         See `leaseboard.algorithms.online_automl.race.Race.single_calls`.
     """
 
-    cdef object race, decide
+    cdef object decide
     cdef readonly object one
     cdef RowCalls calls  # the same, where it is compiled
     cdef RowReader reader
     cdef bint reads
-    cdef float[:, ::1] rows
-    cdef float[::1] labels, weights
 
-    def __init__(self, race, RowReader reader, bint reads, last, decide):
-        self.race, self.reader, self.reads, self.decide = race, reader, reads, decide
+    def __init__(self, race, RowReader reader, bint reads, decide):
+        self.reader, self.reads, self.decide = reader, reads, decide
         self.one = race.single_calls(reader.example)
         self.calls = self.one if isinstance(self.one, RowCalls) else None
-        if last is not None:
-            self.rows, self.labels, self.weights = last.rows, last.labels, last.weights
 
     def predict(self, x):
         """Return the prediction of an example; None if it is odd, and to be read otherwise."""
@@ -65,17 +58,6 @@ cdef class SingleExample:
         if not self.reader.read(x):
             return False
         self.reader.learn_gaps()
-        cdef Py_ssize_t at, place
-        cdef bint due
-        if self.labels is not None:  # as `LastRows.add_one`
-            at = self.race.at if self.calls is None else self.calls.learned()
-            place = at % self.labels.shape[0]
-            memcpy(&self.rows[place, 0], self.reader.row, self.rows.shape[1] * sizeof(float))
-            self.labels[place], self.weights[place] = <float>label, <float>importance
-        if self.calls is None:
-            due = self.one.learn(label, importance)
-        else:
-            due = self.calls.learn_row(label, importance)
-        if due:
+        if self.calls.learn_row(label, importance):
             self.decide()
         return True

