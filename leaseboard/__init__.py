@@ -12,12 +12,6 @@ from typing import TYPE_CHECKING, Any
 from leaseboard import kernels as _kernels  # noqa: F401  finds what is compiled
 
 if TYPE_CHECKING:
-    from leaseboard.algorithms.apple.estimator import (
-        PolynomialExpansionClassifier as PolynomialExpansionClassifier,
-    )
-    from leaseboard.algorithms.apple.estimator import (
-        PolynomialExpansionRegressor as PolynomialExpansionRegressor,
-    )
     from leaseboard.algorithms.base import Algorithm as Algorithm
     from leaseboard.algorithms.base import Run as Run
     from leaseboard.algorithms.chacha.estimators import ChaChaClassifier as ChaChaClassifier
@@ -43,10 +37,6 @@ if TYPE_CHECKING:
     from leaseboard.tasks.steps.interactive import race as race
 
 _NAMES = {
-    "leaseboard.algorithms.apple.estimator": (
-        "PolynomialExpansionClassifier",
-        "PolynomialExpansionRegressor",
-    ),
     "leaseboard.algorithms.base": ("Algorithm", "Run"),
     "leaseboard.algorithms.chacha.estimators": ("ChaChaClassifier", "ChaChaRegressor"),
     "leaseboard.algorithms.environments.stream": ("StreamEnvironment",),

@@ -13,7 +13,7 @@ default is a race of a few on the first examples, which costs a part of it.
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -57,9 +57,6 @@ FINALISTS = 2
 FINAL = 40_000
 """How many examples the finalists learn; their losses of the last `PREFIX` decide."""
 
-Record = Callable[[Floats], Iterable[events.Event]]
-"""Takes predictions of the next examples, made before they were learned."""
-
 Chunk = tuple[Examples, Floats, list[list[Monomial]]]
 """Examples that were learned without a break; what was predicted of them before, a column for
 each target; and the new parents of each target, empty without an expansion at their end."""
@@ -74,10 +71,8 @@ class Entrant:
     rate : float
     learners : tuple of MonomialLearner
     loss_sum : float
-        The weighted squared losses, over all targets, of what it predicted before it learned it,
-        from example `counted_from` on.
-    recent : list of ndarray
-        Its last `PREFIX` predictions, a column for each target; their truths, and their weights.
+        The squared losses, over all targets, of what it predicted before it learned it, from
+        example `counted_from` on.
     epoch : int
     """
 
@@ -86,16 +81,12 @@ class Entrant:
     ) -> None:
         self.configuration, self.rate, self.learners = configuration, rate, learners
         self.counted_from, self.learned, self.epoch, self.loss_sum = counted_from, 0, 0, 0.0
-        self.recent: list[Floats] = []
 
     def learn(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """Count the losses of chunks as they are learned, and pass them on."""
         for part, said, expansions in chunks:
-            new = (said, part.targets.T, part.weights)
-            lost = part.weights * losses(said, part.targets.T).sum(axis=1)
+            lost = losses(said, part.targets.T).sum(axis=1)
             self.loss_sum += float(lost[max(self.counted_from - self.learned, 0) :].sum())
-            old = self.recent or [each[:0] for each in new]
-            self.recent = [np.concatenate(pair)[-PREFIX:] for pair in zip(old, new, strict=True)]
             self.learned += len(part)
             self.epoch += bool(expansions)
             yield part, said, expansions
@@ -172,8 +163,7 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
     def examples(self, env: HoldoutEnvironment) -> Examples:
         """Return the examples of the first pass."""
         data, n = self.holdout(env), min(env.n_train, env.budget)
-        targets = targets_of(data.train.labels[:n], len(data.classes))
-        return Examples(data.train.rows[:n], targets, np.ones(n, dtype=np.float32))
+        return Examples(data.train.rows[:n], targets_of(data.train.labels[:n], len(data.classes)))
 
     def takes_plan(self, examples: Examples, most_monomials: int) -> bool:
         """Return whether the plan suits rows whose features grow to `most_monomials`."""
@@ -185,8 +175,8 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Race the learning rates in the first pass; the best one makes the others."""
-        data, examples = self.holdout(env), self.examples(env)
-        champion = yield from self.race(examples, data.names, env.record)
+        examples = self.examples(env)
+        champion = yield from self._race(env, examples)
         learners, i, at = champion.learners, champion.configuration, env.at
         if at < env.budget:
             yield events.LeaseGranted(
@@ -197,15 +187,12 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
             for _, said, _ in self.chunks(learners, again, len(examples)):
                 yield from env.record(as_numbers(said))
         if env.scores_test:
-            env.submit(as_numbers(outputs(learners, data.test.rows)))
+            env.submit(as_numbers(outputs(learners, self.holdout(env).test.rows)))
         env.note({**metrics_of(learners), "expansions": float(champion.epoch)})
         return learners
 
-    def race(
-        self,
-        examples: Examples,
-        names: Sequence[str] = (),
-        record: Record = lambda _: (),
+    def _race(
+        self, env: HoldoutEnvironment, examples: Examples
     ) -> Generator[events.Event, None, Entrant]:
         """Race the learning rates over the first pass; return the one that lost least.
 
@@ -230,7 +217,7 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
                 yield events.LeaseGranted(at=at, configuration=i, amount=until, slot=i)
             if not at:  # the first is the answer until one is better
                 yield events.ChampionChanged(at=0, configuration=0, previous=None)
-            entrants = yield from self._stage(entrants, part, at, names, record)
+            entrants = yield from self._stage(env, entrants, part, at)
             champion, at = entrants[0], until
             if not chooses:
                 continue
@@ -246,19 +233,14 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
         return champion
 
     def _stage(
-        self,
-        entrants: Sequence[Entrant],
-        examples: Examples,
-        at: int,
-        names: Sequence[str],
-        record: Record,
+        self, env: HoldoutEnvironment, entrants: Sequence[Entrant], examples: Examples, at: int
     ) -> Generator[events.Event, None, list[Entrant]]:
         """Learn `examples`, of which `at` are recorded; those that are left, by their loss.
 
         The predictions of the champion so far are recorded, at the start the first entrant's.
         Raises DivergedError if no entrant is left.
         """
-        champion, n = entrants[0], len(examples)
+        champion, n, names = entrants[0], len(examples), self.holdout(env).names
         learning = {e: e.learn(self.chunks(e.learners, examples, n)) for e in entrants}
         while champion.learned < n:
             steps, failures = {}, {}
@@ -272,7 +254,7 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
             learning = {entrant: learning[entrant] for entrant in steps}
             answer = champion if champion in steps else next(iter(steps))
             if answer.learned > at:
-                yield from record(as_numbers(steps[answer][1][at - answer.learned :]))
+                yield from env.record(as_numbers(steps[answer][1][at - answer.learned :]))
                 at = answer.learned
             for entrant, (_, _, expansions) in steps.items():
                 if expansions:

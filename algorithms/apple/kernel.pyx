@@ -21,9 +21,8 @@ symbol     meaning
 =========  =====================================================================
 p, y       prediction (clamped to the range of the labels), label
 η          learning rate
-h          importance weight of the example, 1 for most
 ppu        prediction change per unit of update, :math:`Σ z_i^2 / \sqrt{γ_i}`
-μ          :math:`\sqrt{Σ_t h_t / Σ_t h_t Σ_i z_{ti}^2}`, the normalisation of the whole step
+μ          :math:`\sqrt{Σ_t 1 / Σ_t Σ_i z_{ti}^2}`, the normalisation of the whole step
 =========  =====================================================================
 
 References
@@ -57,7 +56,7 @@ ctypedef struct Monomial:
     uint8_t degree
 
 cpdef enum:
-    # Places in a learner's `totals`: Σ h and Σ h z² of μ; the labels' range, which VW starts at
+    # Places in a learner's `totals`: Σ 1 and Σ z² of μ; the labels' range, which VW starts at
     # [0, 0]; examples; non-zero base features, constants counted; non-zero monomials; collisions
     # dropped.
     STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, EMITTED, DROPPED
@@ -147,7 +146,7 @@ cdef class Expander:
             record = &records[slots[i]]
             record.w, record.g, record.inverse = w[i], g[i], inverse[i]
 
-    def learn(self, const float[::1] labels, const float[::1] weights, float[::1] out):
+    def learn(self, const float[::1] labels, float[::1] out):
         """Predict and learn each row; return the first one that diverged, or -1."""
         cdef Record[::1] writable = self.learner.records  # a read-only array is refused
         cdef double[:, ::1] moments = self.learner.moments
@@ -158,7 +157,7 @@ cdef class Expander:
                 size = self.emit(t, True)
                 if not self.whole:
                     self.gather(size)
-                p = self.update(size, labels[t], weights[t])
+                p = self.update(size, labels[t])
                 if not self.whole:
                     self.scatter(size)
                 if not isfinite(p):
@@ -170,7 +169,7 @@ cdef class Expander:
                 # Add to the sums of the SSM heuristic.
                 residual = (labels[t] - p) * (labels[t] - p)
                 for i in range(size):
-                    square = weights[t] * (<double>self.v[i] * <double>self.v[i])
+                    square = <double>self.v[i] * <double>self.v[i]
                     moments[self.slots[i], 0] += residual * square
                     moments[self.slots[i], 1] += square
             if self.whole:
@@ -194,7 +193,7 @@ cdef class Expander:
                     z[i] = record.w * (v[i] * record.inverse) if record.inverse < never else 0
             out[t] = clamp(add_up(z, size), low, high)
 
-    cdef double update(self, Py_ssize_t size, float y, float h) noexcept nogil:
+    cdef double update(self, Py_ssize_t size, float y) noexcept nogil:
         """Predict the row that was emitted, then learn it with VW's update.
 
         Returns the prediction, clamped to the labels seen *before* this one. VW's update (and the
@@ -231,7 +230,7 @@ cdef class Expander:
                     z[i] = v[i] * inverse[i]
         # Add the squared derivative of the loss (p - y)², and sum up the norm and the prediction
         # change per unit of update.
-        square = <float>(h * (4.0 * (p_update - y) * (p_update - y)))
+        square = <float>(4.0 * (p_update - y) * (p_update - y))
         for i in range(size):
             z2 = z[i] * z[i]
             g[i] += square * z2
@@ -242,10 +241,10 @@ cdef class Expander:
             z[i] *= rate
         norm, ppu = add_up(terms, size), add_up(moved, size)
         # Take the step: the multiplier of z / √γ in the update of ω.
-        totals[NORM] += h * norm
-        totals[STEPS] += h
+        totals[NORM] += norm
+        totals[STEPS] += 1
         mu = sqrt(totals[STEPS] / totals[NORM])
-        step = <float>(invariant_step(p_update, y, h * self.rate, ppu * mu) * mu)
+        step = <float>(invariant_step(p_update, y, self.rate, ppu * mu) * mu)
         for i in range(size):
             w[i] += step * z[i]
         return prediction
@@ -485,8 +484,7 @@ cdef float add_up(const float *terms, Py_ssize_t n) noexcept nogil:
 cpdef double invariant_step(double p, double y, double eta, double ppu) noexcept nogil:
     """Return the step of the importance-invariant update: it never passes the label.
 
-    :math:`(y - p)(1 - e^{-2 η ppu}) / ppu`, and its limit :math:`2 η (y - p)` for small ppu. An
-    example of weight h has h η for η: as if its gradient had been followed for h times as long.
+    :math:`(y - p)(1 - e^{-2 η ppu}) / ppu`, and its limit :math:`2 η (y - p)` for small ppu.
     """
     if eta * ppu < 1e-6:
         return 2.0 * eta * (y - p)

@@ -85,8 +85,8 @@ class MonomialLearner(ABC):
     def learn(self, examples: Examples, target: int = 0) -> Floats:
         """Predict each example and then learn it (lines 3 and 4); return the predictions."""
         out = np.empty(len(examples), dtype=np.float32)
-        labels, weights = map(np.ascontiguousarray, (examples.targets[target], examples.weights))
-        bad = self._expander(examples.rows).learn(labels, weights, out)
+        labels = np.ascontiguousarray(examples.targets[target])
+        bad = self._expander(examples.rows).learn(labels, out)
         if bad >= 0:
             raise DivergedError(
                 f"the prediction of training example {bad} is not finite at learning rate"
@@ -197,17 +197,6 @@ class GrowingLearner(MonomialLearner):
     def parents(self) -> list[Monomial]:
         """Return P_k, by degree and then in the order of the variables: prefixes come first."""
         return sorted(map(self.monomial, np.flatnonzero(self.parent)), key=by_degree)
-
-    def weights(self) -> list[tuple[Monomial, float]]:
-        """Return monomials with weights on the scale of the data, heaviest contribution first.
-
-        The empty monomial is the constant.
-        """
-        slots = np.append(self.slots(), len(self.scale))
-        w = self.records["w"][slots]
-        slots = slots[np.argsort(-np.abs(w), kind="stable")][: np.count_nonzero(w)]
-        raw = self._raw_weights(slots).tolist()
-        return [(self.monomial(slot), weight) for slot, weight in zip(slots, raw, strict=True)]
 
     @property
     def size(self) -> int:

@@ -46,7 +46,10 @@ def as_rows(matrix: Any) -> Rows:
         If a value is missing or infinite, as float32 has it.
     """
     with np.errstate(over="ignore"):
-        rows = unique_cells(matrix).astype(np.float32, copy=False)
+        if sparse.issparse(matrix):
+            rows = sparse.csr_array(matrix, dtype=np.float32)
+        else:
+            rows = np.ascontiguousarray(matrix, dtype=np.float32)
     values = rows.data if sparse.issparse(rows) else rows
     if not np.isfinite(values).all():
         cells = sparse.coo_array(rows)
@@ -61,29 +64,19 @@ def as_rows(matrix: Any) -> Rows:
     return rows if full else sparse.csr_array(rows)
 
 
-def unique_cells(matrix: Any) -> Rows:
-    """Return an array in C order, or sparse rows in which no cell comes twice."""
-    if not sparse.issparse(matrix):
-        return np.ascontiguousarray(matrix)
-    rows = sparse.csr_array(matrix)
-    rows.sum_duplicates()
-    return rows
-
-
 @dataclass(frozen=True)
 class Examples:
-    """Rows with a row of targets for each learner, and weights above 0."""
+    """Rows with a row of targets for each learner."""
 
     rows: Rows
     targets: Floats
-    weights: Floats
 
     def __len__(self) -> int:
-        return len(self.weights)
+        return self.targets.shape[1]
 
-    def at(self, places: NDArray[np.intp] | slice) -> "Examples":
+    def at(self, places: slice) -> "Examples":
         """Return the examples at `places`."""
-        return Examples(self.rows[places], self.targets[:, places], self.weights[places])
+        return Examples(self.rows[places], self.targets[:, places])
 
     @cached_property
     def scale(self) -> Doubles:
@@ -179,29 +172,6 @@ class ColumnScale:
         """Return the values, treated so."""
         clipped = np.clip(values.astype(np.float64), self.low, self.high)
         return np.asarray((clipped - self.shift) / self.spread)
-
-
-@dataclass(frozen=True)
-class RowScale:
-    """Scales of all columns of rows; sparse rows keep their zeros, and are not clipped."""
-
-    columns: tuple[ColumnScale, ...]
-
-    @classmethod
-    def fitted(cls, rows: Rows, clip: float, scale: bool) -> Self:
-        """Return the scales of training rows, see `ColumnScale.fitted`."""
-        if not sparse.issparse(rows):
-            return cls(tuple(ColumnScale.fitted(column, clip, scale) for column in rows.T))
-        largest = abs(rows).max(axis=0).toarray().ravel().tolist()
-        return cls(tuple(ColumnScale(spread=(scale and most) or 1.0) for most in largest))
-
-    def of(self, rows: Rows) -> Rows:
-        """Return the rows, treated so, as float32."""
-        if sparse.issparse(rows):
-            spreads = np.array([column.spread for column in self.columns])
-            return sparse.csr_array(rows / spreads, dtype=np.float32)
-        treated = [column.of(each) for column, each in zip(self.columns, rows.T, strict=True)]
-        return np.column_stack([np.empty((len(rows), 0)), *treated]).astype(np.float32)
 
 
 def targets_of(labels: NDArray[Any], n_classes: int = 0) -> Floats:

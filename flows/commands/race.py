@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 OUT = Path("runs/race")
 """Each job gets a folder in it."""
 ONE_CLASS_FIX = (
-    "leave scale, clip and learning_rate at their defaults, or give more rows;"
-    " PolynomialExpansionClassifier has"
-    " class_weight and predict_proba"
+    "leave scale, clip and learning_rate at their defaults, or give more rows; AutoMLClassifier"
+    " has class_weight"
 )
 _BUDGET = "Units of the environment to spend: examples, trials, rows or seconds."
 _SPLIT = "Rows of a table held out: random, time, time=COLUMN or group=COLUMN (default: guessed)."

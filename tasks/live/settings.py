@@ -104,7 +104,7 @@ class ModelSettings(Strict):
     """``model:``, the algorithm that predicts, its settings and its seed."""
 
     algorithm: Name = "online-automl"
-    """A race of streams, a policy over arms, a selection, or apple."""
+    """A race of streams, a policy over arms, or a selection."""
     settings: Annotated[dict[str, Any], AfterValidator(text_keys)] = Field(default_factory=dict)
     """Its settings."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0

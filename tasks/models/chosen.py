@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from leaseboard.algorithms.apple.estimator import log_probabilities, margins_of_classes
 from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
@@ -269,12 +268,19 @@ class AppleLearners:
         """Return numbers, or codes of classes."""
         found = self._outputs(frame)
         if self.n_classes:
-            return margins_of_classes(found).argmax(axis=1)
+            return self._margins(found).argmax(axis=1)
         return np.asarray(self.offset + self.factor * found[:, 0].astype(np.float64))
 
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Return probabilities of the classes, whose margins are taken for log-odds."""
-        return exp_all(log_probabilities(margins_of_classes(self._outputs(frame)), 1.0))
+        margins = self._margins(self._outputs(frame))
+        odds = exp_all(margins - margins.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def _margins(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return a column for each class; a single column is that of the second of two."""
+        wide = found.astype(np.float64)
+        return np.hstack([-wide, wide]) if wide.shape[1] == 1 else wide
 
     def _outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:
         rows = sparse.csr_array(self.encoder.transform(frame), dtype=np.float32)

@@ -1,7 +1,7 @@
 """Recipes of live models: an algorithm with its settings, and how it learns.
 
 A race of streams goes on from row to row. Others are trained again on a window of rows: searched
-by a policy, selected by abc-tight, learned by apple.
+by a policy, selected by abc-tight.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.environments.folds import FoldsAlgorithm
 from leaseboard.algorithms.environments.samples import SamplesAlgorithm
 from leaseboard.algorithms.errors import UsageError, unknown
@@ -148,13 +147,10 @@ class Recipe:
 
     def train(self, features: pd.DataFrame, labels: Sequence[Any]) -> TableModel:
         """Return a model of a window of rows, which learns no more."""
-        from sklearn.compose import TransformedTargetRegressor
         from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
         from leaseboard.tasks.models.automl.estimators import AutoMLEstimator
         from leaseboard.tasks.models.automl.policy_search import refuse_wide
-        from leaseboard.tasks.models.automl.search import SelectionSearch
         from leaseboard.tasks.models.pipeline import PipelineModel
         from leaseboard.tasks.preprocess.encoders import TableEncoder
 
@@ -164,32 +160,19 @@ class Recipe:
             with warnings.catch_warnings():  # its score is not shown: later rows judge the model
                 warnings.filterwarnings("ignore", "column .* holds dates, and rows are shuffled")
                 return PipelineModel((), estimator.fit(features, target))
-        if isinstance(estimator, SelectionSearch):
-            refuse_wide(features)
-            # Encoded once, for all configurations: the encoder sees no label.
-            encoder = TableEncoder("standard").fit(features)
-            search = estimator.fit(encoder.transform(features), target.astype(str))
-            return PipelineModel((), make_pipeline(encoder, search.best_estimator_))
-        refuse_wide(features, len(features))
-        if self.task == "regression":  # apple's steps are made for targets of unit size
-            estimator = TransformedTargetRegressor(estimator, transformer=StandardScaler())
-        else:
-            target = target.astype(str)
-        return PipelineModel((), make_pipeline(TableEncoder(), estimator).fit(features, target))
+        refuse_wide(features)
+        # Encoded once, for all configurations: the encoder sees no label.
+        encoder = TableEncoder("standard").fit(features)
+        search = estimator.fit(encoder.transform(features), target.astype(str))
+        return PipelineModel((), make_pipeline(encoder, search.best_estimator_))
 
     def _estimator(self) -> Any:
         """Return what is fitted on a window, by settings that are its parameters.
 
         - A policy over arms: those of `AutoMLClassifier` or `AutoMLRegressor`.
         - One that selects a configuration, such as abc-tight: see `OF_SELECTION`.
-        - apple: those of `PolynomialExpansionClassifier` or its regressor.
         """
-        from leaseboard.algorithms.apple.apple import Apple  # these take a while to load
-        from leaseboard.algorithms.apple.estimator import (
-            PolynomialExpansionClassifier,
-            PolynomialExpansionRegressor,
-        )
-        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, build
+        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, build  # slow to load
         from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
         from leaseboard.tasks.models.automl.search import SelectionSearch
 
@@ -199,22 +182,15 @@ class Recipe:
             kind: Any = AutoMLRegressor if self.task == "regression" else AutoMLClassifier
             self._check_names(inspect.signature(kind).parameters)
             return kind(policy=name, random_state=self.seed, **settings)
-        if found is Apple:
-            numbers, every = self.task == "regression", settings_of(registry.build(name))
-            kind = PolynomialExpansionRegressor if numbers else PolynomialExpansionClassifier
-            self._check_names(inspect.signature(kind).parameters)
-            preset = {key: every[key] for key in registry.entry(name).settings}  # such as `ssm`
-            return kind(**{**preset, **settings, "random_state": self.seed})
         if not issubclass(found, SamplesAlgorithm | FoldsAlgorithm):
             raise UsageError(
                 f"algorithm {name!r} cannot be kept: name a race of streams such as"
-                " online-automl, a policy over arms such as rising-bandits-cost, abc-tight, or"
-                " apple"
+                " online-automl, a policy over arms such as rising-bandits-cost, or abc-tight"
             )
         if self.task == "regression":
             raise UsageError(
                 f"the target {self.target!r} holds numbers, and {name} selects by the accuracy"
-                " among classes: name apple or rising-bandits-cost, or, if its numbers are names,"
+                " among classes: name rising-bandits-cost, or, if its numbers are names,"
                 " make the column a category in the contract"
             )
         self._check_names(OF_SELECTION)

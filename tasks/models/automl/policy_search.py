@@ -282,11 +282,11 @@ def _weighs(estimator: str, values: dict[str, Any]) -> bool:
     return bool(has_fit_parameter(last, "sample_weight"))
 
 
-def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
-    """Raise ValueError for too many categories, as of names and texts, with `widest` features."""
+def refuse_wide(frame: pd.DataFrame) -> None:
+    """Raise ValueError for too many categories, as of names and texts."""
     every = [columns.dated(column) for _, column in frame.items()]
     counts = [column.nunique() if columns.is_named(column) else 0 for column in every]
-    if len(frame) * sum(min(count, widest) for count in counts) > MOST_INDICATORS:
+    if len(frame) * sum(min(count, WIDEST) for count in counts) > MOST_INDICATORS:
         widest = int(np.argmax(counts))
         raise ValueError(
             f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"

@@ -55,17 +55,16 @@ class ReferenceLearner(GrowingLearner):
 
     def learn(self, examples: Examples, target: int = 0) -> Floats:
         """Learn as lines 3 and 4 do, with VW's update."""
-        out, labels = [], examples.targets[target]
-        for x, label, weight in zip(examples.rows, labels, examples.weights, strict=True):
-            y, h = float(label), float(weight)
-            m = self.values(x)
+        out = []
+        for x, label in zip(examples.rows, examples.targets[target], strict=True):
+            y, m = float(label), self.values(x)
             p = self._raw(m)
             out.append(self._clamped(p))
-            self._note(x, m, out[-1] - y, h)
+            self._note(x, m, out[-1] - y)
             self.low, self.high = min(self.low, y), max(self.high, y)
             if self._clamped(p) != y:
                 self._rescale(m)
-                self._update(m, self._clamped(p), y, h)
+                self._update(m, self._clamped(p), y)
         return np.array(out, dtype=np.float32)
 
     def choose(self, size: int, heuristic: Heuristic, *, fallback: bool = False) -> list[Monomial]:
@@ -111,14 +110,14 @@ class ReferenceLearner(GrowingLearner):
     def _clamped(self, p: float) -> float:
         return min(max(p, self.low), self.high)
 
-    def _note(self, x: Floats, m: Mapping[Monomial, float], residual: float, h: float) -> None:
+    def _note(self, x: Floats, m: Mapping[Monomial, float], residual: float) -> None:
         self.totals[EXAMPLES] += 1
         self.totals[NONZEROS] += 1 + np.count_nonzero(x)
         self.totals[EMITTED] += len(m)
         for key, value in m.items():
             moment = self.residual_moments.get(key, 0.0)
-            self.residual_moments[key] = moment + h * residual**2 * value**2
-            self.square_moments[key] = self.square_moments.get(key, 0.0) + h * value**2
+            self.residual_moments[key] = moment + residual**2 * value**2
+            self.square_moments[key] = self.square_moments.get(key, 0.0) + value**2
 
     def _rescale(self, m: Mapping[Monomial, float]) -> None:
         """Shrink the weight by a new largest magnitude."""
@@ -128,20 +127,20 @@ class ReferenceLearner(GrowingLearner):
                 self.w[key] = self.w.get(key, 0.0) * known / abs(value)
                 self.N[key] = abs(value)
 
-    def _update(self, m: Mapping[Monomial, float], p: float, y: float, h: float) -> None:
-        """Apply G += h g² x², then w += update * x / (sqrt(G) N)."""
+    def _update(self, m: Mapping[Monomial, float], p: float, y: float) -> None:
+        """Apply G += g² x², then w += update * x / (sqrt(G) N)."""
         rate = {}
         for key, value in m.items():
-            self.G[key] = self.G.get(key, 0.0) + h * 4 * (p - y) ** 2 * value**2
+            self.G[key] = self.G.get(key, 0.0) + 4 * (p - y) ** 2 * value**2
             rate[key] = 1 / (math.sqrt(self.G[key]) * self.N[key])
-        self.norm += h * sum(value**2 / self.N[key] ** 2 for key, value in m.items())
-        self.steps += h
+        self.norm += sum(value**2 / self.N[key] ** 2 for key, value in m.items())
+        self.steps += 1
         mu = math.sqrt(self.steps / self.norm)
         ppu = mu * sum(value**2 * rate[key] for key, value in m.items())
-        if h * self.eta * ppu < 1e-6:
-            step = 2 * h * self.eta * (y - p)
+        if self.eta * ppu < 1e-6:
+            step = 2 * self.eta * (y - p)
         else:
-            step = (y - p) * (1 - math.exp(-2 * h * self.eta * ppu)) / ppu
+            step = (y - p) * (1 - math.exp(-2 * self.eta * ppu)) / ppu
         for key, value in m.items():
             self.w[key] = self.w.get(key, 0.0) + step * mu * value * rate[key]
 

@@ -28,34 +28,26 @@ def problem(n=240, d=5, seed=0, density=0.7):
     return x, (y + 0.1 * rng.normal(size=n)).astype(np.float32)
 
 
-def expand(learner, x, y, weights=None, **growth):
-    chunks = list(chunks_of(learner, x, y, weights, **growth))
+def expand(learner, x, y, **growth):
+    chunks = list(Apple(**growth).chunks((learner,), examples(x, y), len(y)))
     parents = [parents[0] for _, _, parents in chunks if parents]
     return np.concatenate([said[:, 0] for _, said, _ in chunks]), parents
 
 
-def chunks_of(learner, x, y, weights=None, **growth):
-    return Apple(**growth).chunks((learner,), examples(x, y, weights), len(y))
+def examples(x, y):
+    return Examples(x, y[None])
 
 
-def examples(x, y, weights=None):
-    return Examples(x, y[None], np.ones_like(y) if weights is None else weights)
-
-
-WEIGHTS = np.random.default_rng(1).choice([0.1, 1, 1, 20], 240).astype(np.float32)
-
-
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernels_do_what_the_readable_learner_does(kernel, weights):
+def test_kernels_do_what_the_readable_learner_does(kernel):
     x, y = problem()
     for heuristic, fallback in itertools.product(("weight", "raw-weight", "ssm"), (False, True)):
         growth = {"alpha": 0.7, "heuristic": heuristic, "fallback": fallback}
         readable = ReferenceLearner(x.shape[1], learning_rate=0.3)
         learner = KERNELS[kernel](column_scales(x), 0.3, 20, moments=heuristic == "ssm")
 
-        expected, expected_parents = expand(readable, x, y, weights, **growth)
-        actual, parents = expand(learner, x, y, weights, **growth)
+        expected, expected_parents = expand(readable, x, y, **growth)
+        actual, parents = expand(learner, x, y, **growth)
 
         assert parents == expected_parents
         np.testing.assert_allclose(actual, expected, rtol=2e-3, atol=5e-4)

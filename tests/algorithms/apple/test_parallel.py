@@ -19,7 +19,7 @@ from leaseboard.algorithms.environments.arrays import losses
 
 
 def examples(x, y):
-    return Examples(x, y[None], np.ones_like(y))
+    return Examples(x, y[None])
 
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}

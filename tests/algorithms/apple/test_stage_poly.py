@@ -39,7 +39,7 @@ def test_linear_predictions_are_vws(kernel, rate):
     tested = [vw.predict(line) for line in lines(env.holdout.test.rows)]
     vw.finish()
     form = np.asarray if kernel == "plan" else sparse.csr_array
-    examples = Examples(form(train.rows), train.labels[None], np.ones_like(train.labels))
+    examples = Examples(form(train.rows), train.labels[None])
     learner = Polynomial().learner(examples, rate)
 
     np.testing.assert_allclose(learner.learn(examples), expected, atol=2e-4)

@@ -83,12 +83,8 @@ ABC = KEEP.replace(
 ).replace("every: 5d", "rows: 40")
 
 
-APPLE = KEEP.replace("online-automl, settings: {b: 3}", "apple").replace("every: 5d", "rows: 40")
-
-
-@pytest.mark.parametrize("keep", [ABC, APPLE])
-def test_what_is_made_on_a_window_begins_with_two_classes_and_is_made_again(tmp_path, keep):
-    world = RankWorld(tmp_path / "ranks", keep=keep, first=60)
+def test_what_is_made_on_a_window_begins_with_two_classes_and_is_made_again(tmp_path):
+    world = RankWorld(tmp_path / "ranks", keep=ABC, first=60)
     world.live(0, 0)
     assert world.state.candidates() == [], "all are low: there is nothing to learn"
     contract = world.home / "contract.yaml"

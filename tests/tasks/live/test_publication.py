@@ -46,9 +46,10 @@ def test_a_candidate_is_one_version(shop, uri):
     assert live_file(uri, "sales") == str(shop.file)
 
 
-def test_what_apple_learned_is_published_and_predicts_alike(tmp_path, uri, monkeypatch):
+def test_what_a_policy_found_is_published_and_predicts_alike(tmp_path, uri, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    shop = Shop(tmp_path, algorithm="apple").update()
+    found = {"max_trials": 1, "arms": ["ridge"]}
+    shop = Shop(tmp_path, algorithm="rising-bandits-cost", **found).update()
     assert publish(uri, shop.live, LATER) == {"champion": "1"}
     rows = shop.rows(3).drop(columns=["order", "revenue"])
     rows["day"] = rows["day"].dt.tz_localize(None)

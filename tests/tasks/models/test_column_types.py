@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.online_automl.scikit import StreamRegressor
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
@@ -172,7 +171,7 @@ def test_durations_of_an_array_are_seconds():
     X = MILLIS.astype("m8[ms]").reshape(-1, 1)
     seconds = X / np.timedelta64(1, "s")
 
-    for made in (StreamRegressor(), PolynomialExpansionRegressor(random_state=0), policy()):
+    for made in (StreamRegressor(), policy()):
         expected = made.fit(seconds, LABELS).predict(seconds)
         assert made.fit(X, LABELS).predict(X).tolist() == expected.tolist()
     reported = OnlineAutoMLRegressor().predict_then_learn_many(seconds, LABELS)
@@ -209,7 +208,6 @@ def test_values_of_other_types_are_refused_in_one_line(form):
         lambda: columns.tidy_frame(frame),
         lambda: OnlineAutoMLRegressor().predict_then_learn_many(frame, np.arange(len(frame))),
         lambda: policy().fit(frame, np.arange(len(frame))),
-        lambda: PolynomialExpansionRegressor().fit(frame, np.arange(len(frame))),
         lambda: StreamRegressor().fit(frame, np.arange(len(frame))),
     ):
         with pytest.raises(DataError, match=r"^column 'x'[^\n]*$"):

@@ -120,7 +120,6 @@ def three(n):
     [
         SELECTED,
         Recipe("y", "classification", "early-stopped-cv", {"configurations": TWO, "folds": 2}),
-        Recipe("y", "classification", "apple-ssm", {"passes": 1}, seed=3),
     ],
     ids=lambda recipe: recipe.algorithm,
 )
@@ -146,8 +145,7 @@ REFUSED = [
     ("classification", "abc", {"configurations": [{"learner": "Tree"}]}, "unknown learner"),
     ("classification", "abc",
      {"configurations": [{"learner": "RandomForest", "C": 1}]}, "RandomForest.*'C'"),
-    ("classification", "apple", {"clip": 90}, "clip=90"),
-    ("regression", "apple", {"class_weight": "balanced"}, "class_weight"),
+    ("regression", "apple", {}, "'apple' cannot be kept: name a race"),
     ("regression", "rising-bandits-cost", {"time_bugdet": 5}, "did you mean 'time_budget'"),
 ]  # fmt: skip
 

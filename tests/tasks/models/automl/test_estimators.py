@@ -14,8 +14,6 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard import (
-    PolynomialExpansionClassifier,
-    PolynomialExpansionRegressor,
     SelectionSearch,
     StreamClassifier,
     StreamRegressor,
@@ -300,7 +298,6 @@ AUTOML = {"arms": ["lightgbm"], "max_trials": 1, "trial_cpu_seconds": None, "ran
         AutoMLRegressor(),
         SelectionSearch(DecisionTreeClassifier()),
         StreamClassifier(),
-        PolynomialExpansionRegressor(),
     ],
 )
 def test_missing_labels_are_refused_in_a_line(estimator):
@@ -334,8 +331,6 @@ FIRST = np.arange(120) < 80
         ),
         (StreamClassifier, {}, {}),
         (StreamRegressor, {}, {}),
-        (partial(PolynomialExpansionClassifier, random_state=0), {}, {}),
-        (partial(PolynomialExpansionRegressor, random_state=0), {}, {}),
     ],
 )
 def test_rows_of_weight_0_are_rows_that_are_not_there(made, given, left):
