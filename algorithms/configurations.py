@@ -8,38 +8,15 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from leaseboard.algorithms import events
 
-CALLED = ("name", "learner", "interactions")
-"""Parameters that say what a configuration is by their value alone."""
 
-OUTCOMES = ("champion", "live", "paused", "pending", "eliminated", "failed")
-"""What a configuration can be when the log ends, the best first."""
-
-
-@dataclass(slots=True)
-class Lease:
-    """One lease: granted at `at`, over at `end` (extended, paused, gone, or the log ended)."""
+class Observation(NamedTuple):
+    """A loss or reward seen at `at`; a trial or a probe has no bounds."""
 
     at: float
-    amount: float
-    slot: int | None
-    fresh: bool
-    end: float = math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A loss or reward seen at `at`, after `units` of the configuration's own.
-
-    `units` counts from the configuration's last fresh start, as `BoundsUpdated` does. A trial
-    or a probe has no bounds.
-    """
-
-    at: float
-    units: float
     value: float
     lower: float | None = None
     upper: float | None = None
@@ -54,9 +31,9 @@ class Configuration:
     Attributes
     ----------
     outcome : str
-        One of `OUTCOMES`. A configuration that was evaluated and holds no lease is ``paused``,
-        one that was never evaluated nor leased is ``pending``; the trials of an eliminated arm
-        are eliminated with it.
+        ``champion``, ``live``, ``paused``, ``pending``, ``eliminated`` or ``failed``. One that was
+        evaluated and holds no lease is paused, one that was never evaluated nor leased is
+        pending; the trials of an eliminated arm are eliminated with it.
     reason : str
         Why it was paused, was eliminated or failed; else empty.
     units : float
@@ -91,37 +68,15 @@ class Configuration:
     loss: str = ""
     test: float | None = None
     cpu_seconds: float = 0.0
-    leases: list[Lease] = field(default_factory=list)
+    leases: list[events.LeaseGranted] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     decisions: list[events.Decision] = field(default_factory=list)
     earlier: float = 0.0
-
-    def end_lease(self, at: float) -> None:
-        """End the lease that it holds, if any."""
-        for lease in self.leases[-1:]:
-            lease.end = min(lease.end, at)
-
-    def lease(self, event: events.LeaseGranted) -> None:
-        """Mark it as live, afresh or still."""
-        self.end_lease(event.at)
-        if event.fresh:
-            self.earlier = self.units
-        self.leases.append(Lease(event.at, event.amount, event.slot, event.fresh))
-        self.outcome, self.reason = "live", ""
-
-    def observe(self, at: float, units: float, value: float, *bounds: float) -> None:
-        """Record a loss or reward, after so many units since it was fresh."""
-        self.observations.append(Observation(at, units, value, *bounds))
 
     def evaluated(self) -> None:
         """Leave the outcome pending, without a lease."""
         if self.outcome == "pending":
             self.outcome = "paused"
-
-    def leave(self, at: float, outcome: str, reason: str) -> None:
-        """End its lease with an outcome."""
-        self.end_lease(at)
-        self.outcome, self.reason = outcome, reason
 
     def trial(self, event: events.TrialFinished) -> None:
         """Count a trial, of its own or of its arm."""
@@ -129,7 +84,7 @@ class Configuration:
         self.cpu_seconds += event.cpu_seconds
         self.evaluated()
         if event.status == "ok":
-            self.observe(event.at, self.units - self.earlier, event.reward)
+            self.observations.append(Observation(event.at, event.reward))
             if self.score is None or event.reward > self.score:
                 self.score, self.test = event.reward, event.test
         elif self.configuration != event.arm:
@@ -142,7 +97,7 @@ class Configuration:
         self.evaluated()
         if event.status == "ok":
             self.score = event.test_accuracy
-            self.observe(event.at, event.rows, event.test_accuracy)
+            self.observations.append(Observation(event.at, event.test_accuracy))
         else:
             self.reason = event.reason or event.status
 
@@ -181,28 +136,31 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
                     origin=event.origin,
                 )
             case events.LeaseGranted():
-                found[event.configuration].lease(event)
+                one = found[event.configuration]
+                one.earlier = one.units if event.fresh else one.earlier
+                one.leases.append(event)
+                one.outcome, one.reason = "live", ""
             case events.BoundsUpdated():
                 one = found[event.configuration]
                 one.score = one.score if loss else event.value
                 one.evaluated()
                 one.units = one.earlier + event.units
-                one.observe(at, event.units, event.value, event.lower, event.upper)
+                one.observations.append(Observation(at, event.value, event.lower, event.upper))
             case events.ConfigurationScored():
                 one = found[event.configuration]
                 one.units = one.earlier = event.units  # over all fresh starts
                 one.score = event.value
                 one.evaluated()
                 if not loss:
-                    one.observe(at, event.units, event.value)
+                    one.observations.append(Observation(at, event.value))
             case events.Paused():
                 one = found[event.configuration]
-                one.leave(at, "paused", event.reason)
+                one.outcome, one.reason = "paused", event.reason
                 one.units = one.earlier + event.units
-            case events.Eliminated():
-                found[event.configuration].leave(at, "eliminated", event.reason)
-            case events.ConfigurationFailed():
-                found[event.configuration].leave(at, "failed", event.reason)
+            case events.Eliminated() | events.ConfigurationFailed():
+                one = found[event.configuration]
+                one.outcome = "eliminated" if isinstance(event, events.Eliminated) else "failed"
+                one.reason = event.reason
             case events.ChampionChanged():
                 champion = event.configuration
             case events.TrialFinished():
@@ -219,7 +177,6 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
                 metric = event.metric
     every = [found[number] for number in sorted(found)]
     for one in every:
-        one.end_lease(at)
         one.metric, one.loss = metric, loss
     for number, arm in arm_of.items():
         one, of = found[number], found[arm]
@@ -235,32 +192,12 @@ def phrase(parameters: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> phrase({"interactions": ["a × b", "c × d"], "rate": 0.12345, "features": "raw"})
-    'a × b, c × d; rate=0.1235; features=raw'
-    >>> phrase({"learner": "LightGBM", "max_depth": 3})
-    'LightGBM, max_depth=3'
+    >>> phrase({"interactions": ["a × b", "c × d"], "rate": 0.12345})
+    "interactions=['a × b', 'c × d'], rate=0.1235"
     """
-    sole = len(parameters) == 1
-    parts = [
-        _value(value) if key in CALLED or sole else f"{_value(key)}={_value(value)}"
-        for key, value in parameters.items()
-        if sole or key not in CALLED or value
-    ]
-    return _joined(parts, ", ", "; ")
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, (list, tuple)):
-        return _joined(list(map(_value, value)), " ", ", ") or "none"
+    rounded = {k: f"{v:.4g}" if isinstance(v, float) else v for k, v in parameters.items()}
     # Any text of a user stays one line.
-    return f"({phrase(value)})" if isinstance(value, Mapping) else " ".join(str(value).split())
-
-
-def _joined(parts: Sequence[str], near: str, far: str) -> str:
-    """Return `parts` with the nearer separator, if none of them has it itself."""
-    return (far if any(near in part for part in parts) else near).join(parts)
+    return " ".join(", ".join(f"{key}={value}" for key, value in rounded.items()).split())
 
 
 def table(configurations: Sequence[Configuration]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ training in large datasets".
 - `leaseboard.algorithms.abc_selection.selection`: Algorithms 1 and 2, the selection itself.
 - `leaseboard.algorithms.abc_selection.bounds`: Theorems 1 and 2, and tighter intervals.
 - `leaseboard.algorithms.abc_selection.schedulers`: Algorithm 3 (GradientCI), UCB and RoundRobin.
-- `leaseboard.algorithms.abc_selection.baselines`: Full-run, successive halving, Hyperband, a
-  random choice, DAUB.
+- `leaseboard.algorithms.abc_selection.baselines`: Full-run, successive halving, a random choice,
+  DAUB.
 - `leaseboard.algorithms.abc_selection.cross_validation`: for small tables, cross-validation that
   drops early.
 - `leaseboard.algorithms.abc_selection.calibration`: how often the truth left its interval, and

@@ -1,7 +1,6 @@
-"""What ABC is compared with: Full-run, successive halving, Hyperband, and a random choice."""
+"""What ABC is compared with: Full-run, successive halving, and a random choice."""
 
-import math
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -15,7 +14,7 @@ from leaseboard.algorithms.environments.samples import (
     geometric_sizes,
 )
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Event, Measured
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Measured
 from leaseboard.algorithms.seeds import generator
 
 
@@ -86,9 +85,18 @@ class SuccessiveHalving(SamplesAlgorithm):
                 break
             accuracy: dict[int, float] = {}
             failed: dict[int, Probe] = {}
-            order = yield from _rung(env, remaining, rows, accuracy, failed)
-            if order is None:
-                return
+            for index in remaining:
+                probe = yield from env.probe(index, rows, train=False)
+                if probe is None:
+                    return
+                if probe.status == "ok":
+                    accuracy[index] = probe.test_accuracy
+                else:
+                    failed[index] = probe
+            order = sorted(accuracy, key=accuracy.__getitem__, reverse=True)
+            if order:
+                yield from env.crown(order[0])
+                yield Measured(at=env.at, value=accuracy[order[0]])
             for index, probe in failed.items():
                 yield from env.fail(index, probe, None)
             remaining = order[: max(1, len(order) // 2)]
@@ -99,83 +107,6 @@ class SuccessiveHalving(SamplesAlgorithm):
                     reason=f"accuracy {accuracy[index]:.4f} at {rows} rows is not in the best"
                     f" {len(remaining)} of {len(order)}",
                 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hyperband(SamplesAlgorithm):
-    """Successive halvings from larger and larger samples, each of fewer configurations.
-
-    Li et al. 2018, "Hyperband", Algorithm 1 with R all training rows, in units of the first
-    sample. Bracket s, from the largest possible to 0, begins with n = (s_max + 1) eta^s / (s + 1)
-    of the given configurations, drawn at random, on R / eta^s rows, and ends with those that are
-    left on all rows. The best on all rows is the answer.
-
-    Parameters
-    ----------
-    eta : int
-        One of so many goes on, on so many times the rows.
-
-    Notes
-    -----
-    Departs from the paper: the configurations are given and not drawn, so a bracket has at most
-    all of them, and what an earlier bracket has measured is not measured, nor paid for, again.
-    """
-
-    eta: Annotated[int, Field(ge=2)] = 3
-
-    def run(self, env: SamplesEnvironment, seed: int) -> Run:
-        """Yield all brackets."""
-        given = yield from env.admit()
-        yield from env.crown(given[0])
-        rng, full = generator(seed, "hyperband"), env.train_rows
-        known: dict[int, dict[int, float]] = {}
-        failed: dict[int, Probe] = {}
-        s_max = int(math.log(full / env.initial_rows, self.eta) + 1e-9)
-        for s in range(s_max, -1, -1):
-            n = math.ceil((s_max + 1) * self.eta**s / (s + 1))
-            remaining = [given[at] for at in rng.permutation(len(given))[:n]]
-            for i in range(s, -1, -1):
-                accuracy = known.setdefault(full // self.eta**i, {})
-                order = yield from _rung(env, remaining, full // self.eta**i, accuracy, failed)
-                if order is None:
-                    return
-                remaining = order[: max(1, len(order) // self.eta)]
-        for index, probe in failed.items():
-            yield from env.fail(index, probe, None)
-        for index in given:
-            if index not in {*failed, env.champion}:
-                reason = "not the best of those that were trained on all rows"
-                yield Eliminated(at=env.at, configuration=index, reason=reason)
-
-
-def _rung(
-    env: SamplesEnvironment,
-    remaining: Sequence[int],
-    rows: int,
-    accuracy: dict[int, float],
-    failed: dict[int, Probe],
-) -> Generator[Event, None, list[int] | None]:
-    """Probe those that remain and are not in `accuracy`, and crown the best of all in it.
-
-    Enters them into `accuracy` or `failed`. Returns those that did not fail, the best first; None
-    when the budget ended.
-    """
-    for index in remaining:
-        if index in accuracy or index in failed:
-            continue
-        probe = yield from env.probe(index, rows, train=False)
-        if probe is None:
-            return None
-        if probe.status == "ok":
-            accuracy[index] = probe.test_accuracy
-        else:
-            failed[index] = probe
-    if accuracy:
-        best = max(accuracy, key=lambda index: accuracy[index])
-        yield from env.crown(best)
-        yield Measured(at=env.at, value=accuracy[best])
-    tested = [index for index in remaining if index in accuracy]
-    return sorted(tested, key=lambda index: -accuracy[index])
 
 
 @dataclass(frozen=True, kw_only=True)

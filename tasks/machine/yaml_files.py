@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from leaseboard.algorithms.errors import UsageError, invalid, rule, short, unknown
+from leaseboard.algorithms.errors import UsageError, rule, short, unknown
 from leaseboard.tasks.machine.addresses import redacted
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -90,8 +90,6 @@ def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: 
         inside = f"{key}: " if outer else ""
         known = _fields(model, outer)
         return f"{place}: {inside}{unknown('key', short(str(name)), known)}"
-    if first["type"] == "literal_error" and isinstance(first["input"], str):
-        return f"{place}: {invalid(key, [first])}"
     given = f" (given {_shown(first)})" if location and first["type"] != "missing" else ""
     return f"{place}: {key or 'suite'}{rule(first)}{given}"
 

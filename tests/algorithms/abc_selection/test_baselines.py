@@ -7,18 +7,11 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.events import (
-    Eliminated,
-    ProbeFinished,
-    of,
-)
 from tests.algorithms.played import audited
 from tests.selections import SimulatedLearners
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
-NAMES = (
-    "abc", "full-run", "successive-halving", "hyperband", "daub", "random-configuration",
-)  # fmt: skip
+NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
 
 
 class Failing(SimulatedLearners):
@@ -42,24 +35,6 @@ def run(name, environment, settings=None, seed=1, **kwargs):
 
 def learners(seed=0):
     return SimulatedLearners(ACCURACIES, 20_000, 5_000, seed)
-
-
-def test_hyperband_halves_fewer_configurations_from_larger_samples():
-    """With R = 2,700 and a first sample of 100, s_max = 3: 27, 12, 6 and 4 of up to 12."""
-    environment = SimulatedLearners([0.5 + index / 40 for index in range(12)], 2700, 900, 0)
-    events, env = run("hyperband", environment)
-    probes = [(probe.rows, probe.configuration) for probe in of(events, ProbeFinished)]
-    rungs = {rows: [index for at, index in probes if at == rows] for rows, _ in probes}
-    assert list(rungs) == [100, 300, 900, 2700]
-    assert len(rungs[100]) == 12
-    assert len(rungs[300]) == 12  # four of the first bracket, and those of the second
-    assert len(probes) == len(set(probes))  # none is measured twice
-    trained = {index: environment.real_accuracy(index) for index in rungs[2700]}
-    assert env.champion == max(trained, key=trained.get)
-    assert len(trained) >= 4
-    assert {event.configuration for event in of(events, Eliminated)} == set(range(12)) - {
-        env.champion
-    }
 
 
 @pytest.mark.parametrize("name", NAMES)

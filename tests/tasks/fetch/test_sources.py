@@ -53,7 +53,7 @@ def test_the_text_of_a_reference_parses_to_itself(source, name, options):
         ("openml:215?row=1", "'row': did you mean 'rows'"),
         ("openml:adult", "openml:adult: an OpenML id"),
         ("synthetic:fried?nose=1", "did you mean 'noise'"),
-        ("synthetic:fried?rows=0", "rows='0' must be at least 1"),
+        ("synthetic:fried?rows=0", "rows='0' must be greater"),
         ("synthetic:separated?classes=1", "classes=1 .* from 2 to 100"),
         ("river:Bananaz", "did you mean 'Bananas'"),
         ("openml:215?threshold=nan", "threshold='nan' must be a finite number"),
@@ -95,7 +95,7 @@ def test_four_lines_name_a_dataset(conf):
     ("text", "named"),
     [
         ("reference: openml:1\ntargt: y\n", "'targt': did you mean 'target'"),
-        ("reference: openml:1\nrows: many\n", "rows must be a whole number"),
+        ("reference: openml:1\nrows: many\n", "rows must be a valid integer"),
         ("reference: other\n", "'other' has no source"),
     ],
 )

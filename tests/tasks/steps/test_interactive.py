@@ -83,7 +83,7 @@ def test_what_is_wrong_is_said_in_one_line():
         ("chaca", STREAM, {}, "did you mean 'chacha'"),
         ("online-automl", "no.csv", {}, "no.csv: no such file"),
         ("online-automl", STREAM, {"repetitions": 0}, "repetitions=0: give at least 1"),
-        ("online-automl", STREAM, {"budget": -1}, "budget must be above 0"),
+        ("online-automl", STREAM, {"budget": -1}, "budget must be greater than 0"),
         ({"algorithm": "online-automl", "setings": {}}, STREAM, {}, "algorithms.0.setings"),
         ([], STREAM, {}, "algorithms must have at least 1"),
         (["online-automl", "rising-bandits"], STREAM, {}, "which no leaderboard compares"),

@@ -51,7 +51,7 @@ def test_a_configuration_carries_leases_and_bounds_by_units(race, result):
 
 
 def test_long_runs_are_thinned_and_keep_their_ends(result):
-    seen = tuple(Observation(at, at, 1 / at, 0.0, 1.0) for at in range(1, 5001))
+    seen = tuple(Observation(at, 1 / at, 0.0, 1.0) for at in range(1, 5001))
     one = Configuration(0, {}, 0, observations=seen, score=1 / 5000)
     losses = [m for m in configuration_record(one, result()).metrics if m.key == "loss"]
 

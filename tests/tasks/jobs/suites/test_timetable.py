@@ -50,7 +50,7 @@ MISTAKES = [
     (entry(timezone="Europe/Berln"), "did you mean 'Europe/Berlin'"),
     (entry(suite="tinny"), "did you mean 'tiny'"),
     (entry(name='"a b"'), "name"),
-    (entry(workers=0), "must be at least 1"),
+    (entry(workers=0), "must be greater"),
     (entry(hours=3), "hours"),
     (entry() + entry(), "schedule 'nightly' occurs twice"),
 ]

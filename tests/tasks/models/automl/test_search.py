@@ -97,9 +97,7 @@ class Counting(GaussianNB):
         return super().fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "n"), [("abc-tight", 1025), ("hyperband", 999), ("successive-halving", 1025)]
-)
+@pytest.mark.parametrize(("algorithm", "n"), [("abc-tight", 1025), ("successive-halving", 999)])
 def test_the_last_sample_is_all_training_rows_and_the_first_has_every_class(algorithm, n):
     """Also next to powers of two; one class has two rows."""
     rng = np.random.default_rng(n)
