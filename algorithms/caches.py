@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from leaseboard.algorithms.errors import UsageError
@@ -13,17 +11,11 @@ from leaseboard.algorithms.errors import UsageError
 def cache_dir() -> Path:
     """Return the folder of compiled kernels, fetched data, and the store of trials and probes.
 
-    ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder, or,
-    of a user without a home, a private folder next to temporary files.
+    ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder.
     """
-    named = os.environ.get("LEASEBOARD_CACHE")
-    if named:
-        return Path(named).expanduser().resolve()
-    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache")
-    with suppress(RuntimeError):
-        return (base.expanduser() / "leaseboard").resolve()
-    place = Path(tempfile.gettempdir()) / f"leaseboard-{os.getuid()}"
-    place.mkdir(mode=0o700, exist_ok=True)
-    if place.is_symlink() or place.stat().st_uid != os.getuid():
-        raise UsageError(f"{str(place)!r} is of another user: set LEASEBOARD_CACHE to a folder")
-    return place.resolve()
+    place = os.environ.get("LEASEBOARD_CACHE")
+    place = place or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/leaseboard"
+    try:
+        return Path(place).expanduser().resolve()
+    except RuntimeError as error:
+        raise UsageError("this user has no home: set LEASEBOARD_CACHE to a folder") from error

@@ -18,7 +18,7 @@ import numpy as np
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import Algorithm, Environment, play, settings_of
+from leaseboard.algorithms.base import Algorithm, Environment, play
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import DivergedError, RuleBrokenError
@@ -142,20 +142,6 @@ def check_global_randomness(algorithm: Algorithm) -> None:
     _played(algorithm, Tiny())
     unused = _global_states() == before
     _require(unused, "a global random generator was used: derive one from the seed")
-
-
-def check_settings(algorithm: Algorithm) -> None:
-    """Check that the settings are frozen plain values, and rebuild the algorithm."""
-    settings = settings_of(algorithm)
-    copied = pickle.loads(pickle.dumps(algorithm))  # noqa: S301  (pickled the moment before)
-    same = settings_of(copied) == settings_of(type(algorithm)(**settings)) == settings
-    _require(same, "the settings, or a copy that went through pickle, rebuild another algorithm")
-    for name in settings:
-        try:
-            setattr(algorithm, name, settings[name])
-        except dataclasses.FrozenInstanceError:
-            continue
-        raise RuleBrokenError(f"setting {name!r} can be changed: declare frozen=True")
 
 
 def check_budget(algorithm: Algorithm) -> None:

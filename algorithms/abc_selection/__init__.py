@@ -11,6 +11,4 @@ training in large datasets".
   DAUB.
 - `leaseboard.algorithms.abc_selection.cross_validation`: for small tables, cross-validation that
   drops early.
-- `leaseboard.algorithms.abc_selection.calibration`: how often the truth left its interval, and
-  why.
 """

@@ -26,7 +26,6 @@ from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.apple import Apple, metrics_of
 from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.apple.learner import GrowingLearner, readable
-from leaseboard.algorithms.apple.rows import Examples
 from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
@@ -86,7 +85,12 @@ class ParallelApple(Apple):
             losses = np.zeros(len(rates))
             for i, rate in enumerate(rates):
                 nodes = [copy.deepcopy(starts[i]) for _ in parts]
-                said = [self.refine(*pair) for pair in zip(nodes, parts, strict=True)]
+                # Step 1 or 3 at each node, whose features grow in its first pass alone.
+                said = [
+                    chunk[1][:, 0]
+                    for node, part in zip(nodes, parts, strict=True)
+                    for chunk in self.chunks((node,), part, len(part))
+                ]
                 if i == champion:
                     yield from env.record(np.concatenate(said))
                 average = united(nodes, self.learner(every, rate))
@@ -116,11 +120,6 @@ class ParallelApple(Apple):
             env.submit(learner.predict(holdout.test.rows))
         env.note(metrics_of([learner]) | {"parents": float(learner.parent.sum())})
         return (learner,)
-
-    def refine(self, node: GrowingLearner, part: Examples) -> Floats:
-        """Run step 1 or 3 at one node, whose features grow in its first pass alone."""
-        chunks = self.chunks((node,), part, len(part))
-        return np.concatenate([said[:, 0] for _, said, _ in chunks])
 
 
 STEPS = (0.0, 0.5, 1.0, 2.0, 4.0)

@@ -10,7 +10,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -31,16 +31,15 @@ from leaseboard.algorithms.errors import LeaseboardError
 
 @dataclass(frozen=True, kw_only=True)
 class StagePoly(HoldoutAlgorithm):
-    """VW's ``--stage_poly``, and its linear, quadratic and cubic learners, as they ship.
+    """VW's ``--stage_poly``, as it ships.
 
     The training rows are written to VW's binary cache beforehand, so that the measured time is
     its learning and not its parsing of text.
 
     Parameters
     ----------
-    expansion : {"stage_poly", "linear", "quadratic", "cubic"}
     alpha, epochs : float, int
-        As in `Apple`; used by ``stage_poly`` alone.
+        As in `Apple`.
     learning_rate, rates, bits
         As in `Apple`; progressive validation picks the rate.
 
@@ -56,7 +55,6 @@ class StagePoly(HoldoutAlgorithm):
     may_stop: ClassVar[bool] = True
     """It learns in one pass, however many the environment allows."""
 
-    expansion: Literal["stage_poly", "linear", "quadratic", "cubic"] = "stage_poly"
     alpha: Annotated[float, Field(ge=0, le=2)] = 1.0
     epochs: Annotated[int, Field(ge=1, le=100)] = 6
     learning_rate: Rate = 0.5
@@ -80,9 +78,11 @@ class StagePoly(HoldoutAlgorithm):
             parameters = {"learning_rate": rate}
             yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
             yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
-        expansion = EXPANSIONS[self.expansion].format(self.alpha, -(-n // self.epochs))
-        cache = f"-d {text} --cache_file {text}.cache -b {self.bits}"
-        learners = [_workspace(f"{cache} -l {rate!r} {expansion}") for rate in rates]
+        options = (
+            f"-d {text} --cache_file {text}.cache -b {self.bits} --stage_poly --sched_exponent"
+            f" {self.alpha!r} --batch_sz {-(-n // self.epochs)} --batch_sz_no_doubling"
+        )
+        learners = [_workspace(f"{options} -l {rate!r}") for rate in rates]
         for learner in learners:
             if learner.get_weighted_examples() != n:
                 raise LeaseboardError(
@@ -98,15 +98,6 @@ class StagePoly(HoldoutAlgorithm):
             env.submit(np.array(predictions, dtype=np.float32))
         for learner in learners:
             learner.finish()
-
-
-EXPANSIONS = {
-    "stage_poly": "--stage_poly --sched_exponent {!r} --batch_sz {} --batch_sz_no_doubling",
-    "linear": "",
-    "quadratic": "--interactions ::",
-    "cubic": "--interactions :::",
-}
-"""VW's options, with the places of α and of the examples of an epoch."""
 
 
 def written(env: HoldoutEnvironment, bits: int) -> tuple[Path, list[str]]:

@@ -1,13 +1,12 @@
 """Readers of event logs that may be cut off or damaged."""
 
 import contextlib
-import gzip
 import zlib
 from pathlib import Path
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import Event, Measured, Started, of
-from leaseboard.algorithms.log_format import from_json, write_log
+from leaseboard.algorithms.log_format import read_log, write_log
 from leaseboard.tasks.folder.results import replacing
 
 _DAMAGE = (EOFError, OSError, zlib.error, ValueError, KeyError, TypeError, RecursionError)
@@ -29,8 +28,7 @@ def _read(path: Path) -> tuple[list[Event], Exception | None]:
     """Return the events of a log, and the error at which it ends; None of a whole one."""
     events: list[Event] = []
     try:
-        with gzip.open(path) as log:
-            events.extend(from_json(line.decode()) for line in log)
+        events.extend(read_log(path))
     except _DAMAGE as error:  # a job owns its folder, so anything may be there
         return events, error
     return events, None

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.abc_selection.calibration import calibrate, real_accuracies
 from leaseboard.algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
     Eliminated,
@@ -98,12 +99,13 @@ class Truth:
 
     def add(self, events: Sequence[Event]) -> None:
         """Add the log of a Full-run."""
-        names = configurations(events)
-        for index, accuracy in real_accuracies(events).items():
-            self.accuracy[names[index]] = accuracy
-        for probe in of(events, ProbeFinished):
+        names, probes = configurations(events), of(events, ProbeFinished)
+        full = max((probe.rows for probe in probes if probe.status == "ok"), default=0)
+        for probe in probes:
             self.rows = max(self.rows, probe.rows)
             self.seconds[names[probe.configuration]] = probe.cpu_seconds
+            if probe.status == "ok" and probe.rows == full:
+                self.accuracy[names[probe.configuration]] = probe.test_accuracy
 
     def by_number(self, events: Sequence[Event]) -> dict[int, float]:
         """Return the real accuracies by the numbers that a log gives its configurations."""
@@ -132,9 +134,12 @@ class Selection:
     """True if the loss is within epsilon; None where nothing is guaranteed, because the run was
     cut short with several configurations left, or has no epsilon."""
     intervals: int
+    """Intervals whose configuration's real accuracy is known, those at full size left out."""
     above: int
+    """Of them those whose lower bound is above it: exploitiveness broke, or by chance."""
     below: int
-    """As of `leaseboard.algorithms.abc_selection.calibration.Calibration`."""
+    """Those whose upper bound is below it: fitness broke, or by chance. Of ``bounds="best"`` those
+    of the best configuration alone, as no other upper bound is guaranteed."""
 
 
 def configurations(events: Sequence[Event]) -> dict[int, str]:
@@ -157,9 +162,14 @@ def compare(events: Sequence[Event], truth: Truth) -> Selection | None:
     spent = float(metrics.get("selection_cpu_seconds", 0.0))
     trained = spent + float(metrics.get("training_cpu_seconds", 0.0))
     real = truth.by_number(events)
-    found = calibrate(events, real, truth.rows)
-    loss = found.loss if complete and found.loss is not None else math.nan
-    allowed = started[0].settings.get("epsilon")
+    known = [b for b in of(events, BoundsUpdated) if b.configuration in real]
+    known = [b for b in known if b.units < truth.rows]
+    best, settings = max(real.values(), default=math.nan), started[0].settings
+    answer = [each.configuration for each in of(events, ChampionChanged)][-1:]
+    loss = best - real[answer[0]] if complete and answer and answer[0] in real else math.nan
+    every = settings.get("bounds") != "best"
+    trusted = {number for number, accuracy in real.items() if every or accuracy == best}
+    allowed = settings.get("epsilon")
     epsilon = math.nan if allowed is None else float(allowed)
     guaranteed = not math.isnan(epsilon + loss) and decided(events, truth.rows)
     return Selection(
@@ -167,12 +177,12 @@ def compare(events: Sequence[Event], truth: Truth) -> Selection | None:
         speedup=seconds / (spent or math.nan),
         speedup_trained=seconds / (trained or math.nan),
         loss=loss,
-        relative_loss=loss / max(real.values(), default=math.nan),
+        relative_loss=loss / best,
         epsilon=epsilon,
         kept=loss <= epsilon + ROUNDING if guaranteed else None,
-        intervals=found.intervals,
-        above=found.above,
-        below=found.below,
+        intervals=len(known),
+        above=sum(b.lower > real[b.configuration] for b in known),
+        below=sum(b.upper < real[b.configuration] for b in known if b.configuration in trusted),
     )
 
 

@@ -11,7 +11,6 @@ from leaseboard.algorithms.checks import (
     check_global_randomness,
     check_look_ahead,
     check_not_a_number,
-    check_settings,
     checks,
 )
 from leaseboard.algorithms.errors import AuditError, RuleBrokenError
@@ -48,17 +47,6 @@ class Drawing(Algorithm):
         yield from predict_zero(env)
 
 
-@dataclass(kw_only=True)
-class Mutable(Algorithm):
-    """Algorithm whose setting can be changed."""
-
-    environment = "stream"
-    b: int = 1
-
-    def run(self, env, seed):
-        yield from predict_zero(env)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Stubborn(ArmPolicy):
     """Algorithm that pulls its second arm forever, also when it is retired."""
@@ -84,11 +72,6 @@ def test_a_policy_that_pulls_a_retired_arm_is_caught():
 def test_any_use_of_global_generators_is_caught(draw):
     with pytest.raises(RuleBrokenError, match="a global random generator was used"):
         check_global_randomness(Drawing(draw=draw))
-
-
-def test_settings_that_can_be_changed_are_caught():
-    with pytest.raises(RuleBrokenError, match="setting 'b' can be changed"):
-        check_settings(Mutable())
 
 
 @pytest.mark.parametrize("cheat", cheats.CHEATS)

@@ -44,7 +44,7 @@ def test_paths_are_from_the_folder_of_the_file(read, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "line", "reported"),
     [
-        ("name: sales", "name: Sales", 1, "must be made of small letters"),
+        ("name: sales", "name: Sales", 1, "must match pattern"),
         ("folder:inbox/*.csv", "inbox/*.csv", 2, "such as folder:inbox/*.csv"),
         ("folder:inbox/*.csv", "folder:inbox/*.xlsx", 2, "inbox/*.csv or folder:inbox/*.parquet"),
         ("id: order", "id: revenue", 2, "id and target are both 'revenue'"),

@@ -10,7 +10,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.events import Started
+from leaseboard.algorithms.events import BoundsUpdated, Started, of
 from leaseboard.tasks.score.papers import Truth, compare, standings
 from tests.selections import SimulatedLearners
 
@@ -43,6 +43,15 @@ def test_speed_ups_count_the_selection_and_the_training(truth):
     assert found.speedup_trained == pytest.approx(100 / (spent + 20))
     assert (found.loss, found.epsilon, found.configurations) == (0.0, 0.01, 5)
     assert found.intervals > 5
+
+
+def test_violations_are_counted_by_the_assumption_they_break(truth):
+    events, wrong = log("abc")[0], {0: {"lower": 0.99}, 1: {"upper": 0.01}}
+    bounds = [e for e in of(events, BoundsUpdated) if e.units < truth.rows]
+    missed = [replace(e, **wrong.get(e.configuration, {})) for e in bounds]
+    found = compare([e for e in events if e not in bounds] + missed, truth)
+    above, below = (sum(e.configuration == n for e in bounds) for n in wrong)
+    assert (found.intervals, found.above, found.below) == (len(bounds), above, below)
 
 
 def test_a_guarantee_is_met_or_broken_and_none_is_made_by_a_run_cut_short(truth):

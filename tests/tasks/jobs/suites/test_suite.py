@@ -27,18 +27,18 @@ def message(tmp_path: Path, text: str) -> str:
 
 AGAIN = MINIMAL.replace("[vanilla]", "[vanilla, {algorithm: vanilla, name: again}]")
 ADDITIONS = [
-    ("repetitions: 0", "at least 1"),
-    ("seeds: [-1]", "at least 0"),
-    ("limits: {memory_mb: -5}", "above 0"),
+    ("repetitions: 0", "greater than or equal to 1"),
+    ("seeds: [-1]", "greater than or equal to 0"),
+    ("limits: {memory_mb: -5}", "greater than 0"),
     ("tracking: {configurations: some}", "must match pattern"),
     ("normalise: {zero: vanilla, one: unknown}", "not an algorithm here"),
     ("title: again", "occurs twice"),
     ("budget: [", "suite.yaml:5"),
     ("repetitions: 1000000000", "repetitions must be less"),
     ("repetitions: 1e9", "must be a valid integer"),
-    ("seeds: [9999999999]", "below 2147483648"),
-    ("budget: .inf", "at most 1000000000000000"),
-    ("limits: {wall_seconds: .inf}", "at most 1000000000"),
+    ("seeds: [9999999999]", "less than 2147483648"),
+    ("budget: .inf", "less than or equal to 1000000000000000"),
+    ("limits: {wall_seconds: .inf}", "less than or equal to 1000000000"),
     ("? " + "x" * 2000 + "\n: 1", "unknown key 'xxxx"),
 ]
 WRONG = [
