@@ -17,7 +17,6 @@ from leaseboard.algorithms.tables.values import (
     number_of,
     seconds_of,
     standard_value,
-    unmasked,
 )
 
 READ_LATER = ("string", "empty", "date", "datetime", "datetime64")
@@ -65,7 +64,7 @@ def numbers_alone(X: Any) -> Any:
     DataError
         See `standard_type`.
     """
-    named, X = isinstance(X, pd.DataFrame), unmasked(X)
+    named = isinstance(X, pd.DataFrame)
     if hasattr(X, "tocsr"):  # scikit-learn refuses a sparse matrix
         return X
     if named:
@@ -188,7 +187,6 @@ def _refused(column: pd.Series, place: int, what: str) -> DataError:
 
 def complete_labels(y: Any) -> Any:
     """Return `y`; DataError if a label is missing, as None, NaN, NaT and pd.NA are."""
-    y = unmasked(y)
     if y is not None and np.any(pd.isna(list(y) if isinstance(y, (list, tuple)) else y)):
         raise DataError("y has missing values (NaN): drop the rows")
     return y

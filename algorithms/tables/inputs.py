@@ -15,7 +15,6 @@ from leaseboard.algorithms.tables.values import (
     number_of,
     seconds_of,
     standard_value,
-    unmasked,
 )
 
 NOT_READ = (*NO_NUMBERS, str, bytes)
@@ -51,7 +50,7 @@ def importance_of(w: Any) -> float:
 
 def labels_of(y: Any) -> NDArray[np.float32]:
     """Return a regressor's labels; TypeError or ValueError if one is not a finite number."""
-    given = np.asarray(unmasked(y))
+    given = np.asarray(y)
     if given.ndim != 1:
         raise ValueError(f"labels of shape {given.shape} must be one number an example")
     if given.dtype.kind not in "fiu" or not (np.abs(given) <= LARGEST).all():
@@ -87,7 +86,7 @@ def importances_of(w: Any, n: int) -> NDArray[np.float32]:
     """Return the importances of `n` examples, 1 by default; ValueError for an invalid one."""
     if w is None:
         return np.ones(n, dtype=np.float32)
-    found = np.asarray(unmasked(w))
+    found = np.asarray(w)
     if found.shape != (n,):
         raise ValueError(f"importances of shape {found.shape} for {n} examples: give one each")
     if found.dtype.kind not in "fiu" or not ((found >= 0) & (found <= MOST)).all():
@@ -132,7 +131,7 @@ def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
 
 def _numbers(X: Any) -> NDArray[np.float32]:
     """Return a copy of `X` in 32 bits; TypeError or ValueError if it holds other things."""
-    given = np.asarray(unmasked(X))
+    given = np.asarray(X)
     if given.dtype.kind == "m":
         given = seconds_of(given)
     if given.dtype.kind == "O":

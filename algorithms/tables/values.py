@@ -39,8 +39,6 @@ class DateParts(NamedTuple):
         0 to 23.
     weekday : int or ndarray
         0 is Monday.
-    month : int or ndarray
-        1 to 12.
     yearday : int or ndarray
         1 to 366.
     days : float or ndarray
@@ -49,7 +47,6 @@ class DateParts(NamedTuple):
 
     hour: Any
     weekday: Any
-    month: Any
     yearday: Any
     days: Any
 
@@ -60,7 +57,7 @@ def date_parts(microseconds: Any) -> DateParts:
     Examples
     --------
     >>> date_parts(microseconds_of(np.datetime64("2024-02-29T18")))
-    DateParts(hour=18, weekday=3, month=2, yearday=60, days=19782.75)
+    DateParts(hour=18, weekday=3, yearday=60, days=19782.75)
     """
     day = microseconds // DAY
     # The civil calendar by eras of 400 years that begin on the first of March.
@@ -71,7 +68,6 @@ def date_parts(microseconds: Any) -> DateParts:
     return DateParts(
         hour=microseconds // HOUR % 24,
         weekday=(day + 3) % 7,
-        month=((5 * of_year + 2) // 153 + 2) % 12 + 1,
         # The last 60 days of a year of that calendar are the first ones of the next.
         yearday=of_year + 60 + leap - (of_year >= 306) * (365 + leap),
         days=microseconds / DAY,
@@ -124,8 +120,8 @@ NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64, np.ndarray)
 
 BOOLEANS = (bool, np.bool_)
 
-GAPS = ("NAType", "NaTType", "MaskedConstant")
-"""Types of pandas' NA and NaT, which is not needed and heavy, and of NumPy's masked values."""
+GAPS = ("NAType", "NaTType")
+"""Types of pandas' NA and NaT, which is not needed and heavy."""
 
 
 ValueKind = Literal["number", "integer", "flag", "date", "text", "category"]
@@ -324,21 +320,6 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in GAPS:
         return True
     return isinstance(value, np.datetime64 | np.timedelta64) and bool(np.isnat(value))
-
-
-def unmasked(values: Any) -> Any:
-    """Return `values`, of which a masked array has None or NaN where it is masked.
-
-    Examples
-    --------
-    >>> unmasked(np.ma.array([1, 2], mask=[True, False])).tolist()
-    [nan, 2.0]
-    """
-    if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
-        return values
-    if values.dtype.kind in "fiub":
-        return np.ma.filled(values.astype(np.promote_types(values.dtype, np.float32)), np.nan)
-    return np.ma.filled(values.astype(object), None)
 
 
 def is_gap(value: Any) -> bool:
