@@ -11,15 +11,8 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.values import (
     LARGEST,
     NO_NUMBERS,
-    is_missing,
     number_of,
-    seconds_of,
-    standard_value,
 )
-
-NOT_READ = (*NO_NUMBERS, str, bytes)
-"""Types that a block of numbers does not hold, though NumPy would read numbers in them."""
-
 
 MOST = 1e9
 """An importance at most: sums of far larger ones leave nothing of an example of importance 1."""
@@ -97,54 +90,6 @@ def importances_of(w: Any, n: int) -> NDArray[np.float32]:
 def _singles(given: NDArray[Any]) -> list[Any]:
     """Return an array's values as Python's own, except times, which would become integers."""
     return list(given) if given.dtype.kind in "mM" else given.tolist()
-
-
-def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
-    """Return the names of the columns of `X`, and its values, of which NaN is missing.
-
-    Raises
-    ------
-    UsageError
-        If it holds other things than numbers.
-    ValueError
-        If a value is infinite, two columns have one name, or it is not a table.
-    """
-    try:
-        block = _numbers(X)
-    except (TypeError, ValueError) as error:
-        raise UsageError(
-            "a block must hold numbers, in rows of equal length: make a DataFrame of texts and"
-            " dates, or use learn_one"
-        ) from error
-    if block.shape == (0,):
-        block = block.reshape(0, 0)
-    if block.ndim != 2:
-        raise ValueError(f"a block of shape {block.shape} must be (n_examples, n_features)")
-    if np.isinf(block).any():
-        row, column = np.argwhere(np.isinf(block))[0]
-        raise ValueError(
-            f"example {row} has a value in column {column} that is not finite in 32 bits: leave"
-            " the example out"
-        )
-    return unique_names(getattr(X, "columns", range(block.shape[1]))), block
-
-
-def _numbers(X: Any) -> NDArray[np.float32]:
-    """Return a copy of `X` in 32 bits; TypeError or ValueError if it holds other things."""
-    given = np.asarray(X)
-    if given.dtype.kind == "m":
-        given = seconds_of(given)
-    if given.dtype.kind == "O":
-        gaps = np.array([is_missing(value) for value in given.ravel()], dtype=bool)
-        given = np.where(gaps.reshape(given.shape), np.nan, given)
-    objects = given.ravel().tolist() if given.dtype.kind == "O" else ()
-    objects = [standard_value(value) for value in objects]
-    if given.dtype.kind not in "fiubO" or any(isinstance(v, NOT_READ) for v in objects):
-        raise TypeError("not numbers")
-    if objects:
-        given = np.reshape([number_of(value) for value in objects], given.shape)
-    with np.errstate(over="ignore"):
-        return np.array(given, dtype=np.float32, order="C")
 
 
 def unique_names(names: Iterable[Any]) -> list[str]:

@@ -27,7 +27,6 @@ from leaseboard.algorithms.tables.inputs import (
     importance_of,
     importances_of,
     labels_of,
-    numeric_block,
 )
 from leaseboard.algorithms.tables.values import is_gap, standard_value, text_of
 
@@ -131,16 +130,17 @@ class OnlineModel:
             raise UsageError(self._refuses)
 
     def _predict_block(self, X: ArrayLike) -> Floats:
-        if not is_frame(X):  # whose columns are known by their places alone
-            values: dict[Any, Any] = dict.fromkeys(numeric_block(X)[0], 0.0)
-            absent = self._features.absent(self._features.values(values))
+        examples = examples_of(X)
+        if examples and not is_frame(X):  # whose columns are known by their places alone
+            named = self._features.values(dict.fromkeys(examples[0], 0.0))
+            absent = self._features.absent(named)
             if absent:
                 raise UsageError(
                     f"columns {', '.join(repr(name) for _, name in absent)} were learned and are"
                     " not in the block: add them, or name those that are there by a DataFrame's"
                     " columns, where an absent feature counts 0"
                 )
-        return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
+        return np.array([self._predict(x) for x in examples], dtype=np.float32)
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one; return progressive predictions of numbers."""

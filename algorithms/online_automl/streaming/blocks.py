@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.tables.inputs import numeric_block, unique_names
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.tables.inputs import unique_names
+from leaseboard.algorithms.tables.values import seconds_of
 
 
 def is_frame(X: Any) -> bool:
@@ -23,8 +25,16 @@ def examples_of(X: Any) -> list[dict[Hashable, Any]]:
         unique_names(X.columns)
         records: list[dict[Hashable, Any]] = with_dates(standard_types(X)).to_dict("records")
         return records
-    names, block = numeric_block(X)
-    return [dict(zip(names, row, strict=True)) for row in block.tolist()]
+    given = np.asarray(X)
+    if given.dtype.kind == "m":
+        given = seconds_of(given)
+    if given.dtype.kind not in "fiub" or given.ndim != 2:
+        raise UsageError(
+            f"a block of shape {given.shape} and type {given.dtype} must hold numbers and be of"
+            " shape (n_examples, n_features): make a DataFrame of other values, or use learn_one"
+        )
+    names = list(map(str, range(given.shape[1])))
+    return [dict(zip(names, row, strict=True)) for row in given.tolist()]
 
 
 def in_kind(X: Any, answers: Sequence[Any] | NDArray[Any]) -> Any:

@@ -66,7 +66,7 @@ def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
             np.array([[1.0, 2.0], [3.0, 1e39]]),
             np.ones(2),
             None,
-            "example 1 .* column 1 that is not finite",
+            "feature '1' is 1e.39: a value must be finite",
         ),
         (np.ones((3, 2)), np.ones(3), -np.ones(3), "importance -1.0"),
         (np.ones((3, 2)), np.ones(3), np.full(3, 1e30), "importance 1e.30 must be .* at most 1e"),
