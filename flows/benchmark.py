@@ -328,9 +328,7 @@ def benchmark(
         data: dict[str, CachedDataset] = {}
 
         def fetch(reference: str) -> str:
-            data[reference] = executor.call(
-                plain.fetch, reference, shared, mirrors=paths.mirrors()
-            )
+            data[reference] = executor.call(plain.fetch, reference, shared)
             return data[reference].digest
 
         planned = plan_jobs(suite, out, fetch)

@@ -160,9 +160,8 @@ def dispatch(
 @contextmanager
 def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
     size = min(options.workers or os.cpu_count() or 1, len(expected))
-    mirrors = paths.mirrors()
-    with WorkerPool(max(1, size), suite.limits, mirrors=mirrors, work=options.work) as pool:
-        pool.warm(expected)
+    with WorkerPool(max(1, size), suite.limits, work=options.work) as pool:
+        pool.warm(len(expected))
         yield pool
 
 

@@ -194,7 +194,6 @@ def serve(place):
         )
         for name in IMPORTS:
             importlib.import_module(name)
-        sys.modules["leaseboard.tasks.jobs.run"].warm()
         sys.modules["leaseboard.tasks.machine.progress"].PATIENCE = 1e6  # however busy we are
         for algorithm, environment in IDENTIFIED.items():
             job = sys.modules["leaseboard.tasks.jobs.job"].Job(

@@ -147,7 +147,7 @@ def fetch_data(datasets: Annotated[list[str], arg(_REFERENCES)]) -> None:
     from leaseboard.tasks.fetch import loading
 
     for reference in counted(datasets, "data fetch", "datasets"):
-        found = loading.load(reference, mirrors=paths.mirrors())
+        found = loading.load(reference)
         say(
             f"{reference}: {len(found.features)} rows, {found.features.shape[1]} features,"
             f" {found.task}, target {found.target.name!r}, digest {found.digest}"

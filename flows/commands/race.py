@@ -80,7 +80,7 @@ def race(
     reference, given = with_options(data, target=target), parse_settings(settings or [])
     given |= {k: v for k, v in (("labels", labels), ("split", split)) if v is not None}
     if "labels" not in given:
-        arrival = arrival_of_file(algorithm[0], reference, paths.mirrors())
+        arrival = arrival_of_file(algorithm[0], reference)
         if not arrival.is_immediate:
             say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
             given["labels"] = str(arrival)
@@ -154,7 +154,7 @@ def _run(job: Job, out: Path) -> Attempt:
         stop = terminable() if is_untrusted(job) else nullcontext()
         with Activity(f"{job.name} on {job.data}") as shown, stop:
             sinks = (partial(_show_budget, shown),)
-            made = run_one(job, home, mirrors=paths.mirrors(), sinks=sinks)
+            made = run_one(job, home, sinks=sinks)
     except (UsageError, KeyboardInterrupt, SystemExit):
         shutil.rmtree(home)
         raise
@@ -291,5 +291,5 @@ def _register(name: str, job: Job, attempt: Attempt) -> None:
     if why := barred(result):
         raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
     with terminable():
-        fitted = fit(job, result, mirrors=paths.mirrors(), learner=attempt.model)
+        fitted = fit(job, result, learner=attempt.model)
     record(name, fitted, [result], "race")

@@ -97,8 +97,8 @@ def _show_plan(loaded: Suite, home: Path) -> int:
     from leaseboard.flows.benchmark import plan_jobs
     from leaseboard.tasks.fetch import loading
 
-    mirrors, names = paths.mirrors(), loaded.data_names
-    planned = plan_jobs(loaded, home, lambda each: loading.load(each, mirrors=mirrors).digest)
+    names = loaded.data_names
+    planned = plan_jobs(loaded, home, lambda each: loading.load(each).digest)
     rows = [
         (e.job.name, names.get(e.job.data, e.job.data), str(e.job.seed), e.key, _state(e, home))
         for e in planned
@@ -165,7 +165,6 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
 
     title = check_name(name)
     report_damage(run)
-    mirrors = paths.mirrors()
     results = current(run)
     failures = 0
     for entry in counted(suite.data, "registering", "models"):
@@ -173,7 +172,7 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
         try:
             job, found = winner_of(suite.jobs(), results, entry.data)
             with terminable():
-                fitted = fit(job, found[0], mirrors=mirrors)
+                fitted = fit(job, found[0])
             record(own, fitted, found, suite.name)
         except LeaseboardError as error:
             if len(suite.data) == 1:

@@ -6,7 +6,7 @@ import mmap
 import pickle
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -127,14 +127,12 @@ def cache_dataset(dataset: Dataset, place: Path) -> CachedDataset:
     return CachedDataset(dataset.reference, dataset.digest, dataset.task, rows, features, folder)
 
 
-def fetch_into(
-    place: Path, reference: str, *, mirrors: Iterable[str | Path] = ()
-) -> CachedDataset:
+def fetch_into(place: Path, reference: str) -> CachedDataset:
     """Load the dataset that `reference` names once, and cache it in a folder in `place`.
 
     Raises UsageError, DataError, DataUnavailableError as `leaseboard.tasks.fetch.loading.load`.
     """
-    return cache_dataset(load(reference, mirrors=mirrors), place)
+    return cache_dataset(load(reference), place)
 
 
 def hold(

@@ -10,22 +10,21 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import setting_names
-from leaseboard.algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
+from leaseboard.algorithms.errors import LeaseboardError, UserFileError
 from leaseboard.algorithms.user_files import blamed
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.keys.closure import hash_of, reachable
-from leaseboard.tasks.processes.child import Child, EndedError
+from leaseboard.tasks.processes.child import call
 from leaseboard.tasks.processes.limits import Limits
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 """What a file may use to be imported and its algorithm to be built."""
-_KINDS = (UsageError, UserFileError, LeaseboardError)
 _known: dict[tuple[str, bytes, str, str], Described | LeaseboardError] = {}
 """By name, the file's content, the code it reaches, and settings: read once a process."""
 
@@ -64,8 +63,7 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     place = (f"{path}:{algorithm}", path.read_bytes(), code, asked)
     if place not in _known:
         try:
-            found = in_fork(lambda: asdict(_description(algorithm, settings)), file)
-            _known[place] = Described(**found | {"settings": tuple(found["settings"])})
+            _known[place] = in_fork(lambda: _description(algorithm, settings), file)
         except LeaseboardError as error:
             _known[place] = error
     known = _known[place]
@@ -88,43 +86,31 @@ def _description(algorithm: str, settings: Mapping[str, Any] | None) -> Describe
 
 
 def in_fork(function: Callable[[], Any], file: Path | None, limits: Limits | None = None) -> Any:
-    """Return the value of `function`, in JSON's types, called in a fork.
+    """Return the value of `function`, called in a fork.
 
     Raises its LeaseboardError, and UserFileError for any other failure.
 
     - `file`: the user's file that it imports; None if it imports none.
     - `limits`: `IMPORT` by default.
     """
-    limits = limits or IMPORT
 
-    def work() -> bytes:
+    def outcome() -> tuple[Any, LeaseboardError | None]:
         nowhere = Path(os.devnull).open("w")  # noqa: SIM115  (it ends with the fork)
         for number in (1, 2):
             os.dup2(nowhere.fileno(), number)
         sys.stdout = sys.stderr = nowhere
-        return json.dumps(_outcome(function, file)).encode()
-
-    with Child.fork(work, who="its process", leads=True) as child:
         try:
-            value, error = json.loads(child.answer(limits))
-        except EndedError as end:
-            raise UserFileError(f"{file}: {end.ending.reason}") from end
-    if error is None:
-        return value
-    kind, message, setting = error
-    raised: LeaseboardError = _KINDS[kind](message)
-    raise SettingError(raised, setting) if isinstance(raised, UsageError) and setting else raised
+            return function(), None
+        except LeaseboardError as error:
+            return None, error
+        except BaseException as error:  # noqa: BLE001  (any error of a user's file is reported)
+            said = blamed(error, file) if file else f"{type(error).__name__}: {error}"
+            return None, UserFileError(said)
 
-
-def _outcome(function: Callable[[], Any], file: Path | None) -> tuple[Any, Any]:
-    """Return the value of a function and its error: kind, message, and setting if one has it."""
-    try:
-        return function(), None
-    except SettingError as error:
-        return None, (0, str(error), error.setting)
-    except BaseException as error:  # noqa: BLE001  (any error of a user's file is reported)
-        for number, kind in enumerate(_KINDS):
-            if isinstance(error, kind):
-                return None, (number, str(error), "")
-        said = blamed(error, file) if file else f"{type(error).__name__}: {error}"
-        return None, (1 if file else 2, said, "")
+    called = call(outcome, limits or IMPORT)
+    if called.ending.status != "ok":
+        raise UserFileError(f"{file}: {called.ending.reason}")
+    value, error = called.value
+    if error is not None:
+        raise error
+    return value

@@ -59,7 +59,7 @@ def group(job: Job) -> str:
 
 
 def _group(job: Job, kind: str) -> str:
-    shared = environments.shared_by(kind, job.environment, job.environment_seed)
+    shared = environments.resolve(kind, job.environment).shared_by(job.environment_seed)
     text = json.dumps([kind, shared], default=str)
     return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 

@@ -42,7 +42,7 @@ from leaseboard.tasks.jobs.programs import (
     plugins_of,
     programs,
 )
-from leaseboard.tasks.keys.versions import code_and_libraries, read_ahead
+from leaseboard.tasks.keys.versions import code_and_libraries
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.disk import fault_of_disk
@@ -72,7 +72,7 @@ def route_settings(
     Raises UsageError for a name that neither knows, with the nearest one.
     """
     found = describe(algorithm)
-    own, shared = frozenset(found.settings), environments.options(found.environment)
+    own, shared = frozenset(found.settings), environments.names(found.environment)
     for name in given:
         if name not in own | shared:
             raise SettingError(unknown(f"setting of {algorithm}", name, own | shared), name)
@@ -85,7 +85,7 @@ def route_settings(
 def check(job: Job) -> None:
     """Raise UsageError for what is wrong with `job`, as far as that is known without data."""
     kind = describe(job.algorithm, job.settings).environment
-    environments.check_options(kind, job.environment)
+    environments.resolve(kind, job.environment)
     chooses = KINDS[kind].chooses
     frozen = job.environment.get("protocol") in UNTRAINED or registry.unrepeatable(job.algorithm)
     if job.predictions and (chooses == "system" or (chooses != "model" and frozen)):
@@ -107,7 +107,7 @@ def identify(job: Job, kind: str) -> tuple[str, str, str]:
     """
     given = files(job), classes(job, kind), programs(job)
     version, libraries = code_and_libraries(job.algorithm, kind, *given)
-    more = environments.identity(kind, job.environment) + pinned(job)
+    more = environments.resolve(kind, job.environment).identity() + pinned(job)
     return version, version + libraries + more, libraries
 
 
@@ -115,7 +115,6 @@ def run_job(
     job: Job,
     folder: Path,
     *,
-    mirrors: tuple[Path, ...] = (),
     prepared: Prepared | None = None,
     sinks: tuple[Sink, ...] = (),
 ) -> tuple[Result, Any]:
@@ -123,7 +122,6 @@ def run_job(
 
     - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails, and `PREDICTIONS`
       if the job asks for them.
-    - `mirrors`: data mirrors that are asked before the network.
     - `prepared`: the data and the environment's parts; without it both are made here.
     - `sinks`: called with each event, outside the measured time.
 
@@ -136,19 +134,20 @@ def run_job(
     """
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     setup = perf_counter()
-    dataset = prepared.dataset(job) if prepared else loading.load(job.data, mirrors=mirrors)
+    dataset = prepared.dataset(job) if prepared else loading.load(job.data)
     algorithm = registry.build(job.algorithm, job.settings)
     parts = None
     if prepared:
         parts = prepared.environment_parts(job, algorithm.environment, dataset.digest)
-    env = environments.make(algorithm.environment, dataset, job, parts)
+    options = environments.resolve(algorithm.environment, job.environment)
+    dataset = environments.divided(dataset, job)
+    env = options.make(dataset, job, parts)
     if why := env.bars(algorithm):
         raise SkipError(f"{job.name or job.algorithm} {why}")
     algorithm.prepare(env)
     setup_seconds = perf_counter() - setup
     version, identity, libraries = identify(job, algorithm.environment)
-    options = environments.effective(algorithm.environment, job.environment)
-    rows = min(len(dataset.target), options.get("max_rows") or math.inf)
+    rows = min(len(dataset.target), getattr(options, "max_rows", None) or math.inf)
     if isinstance(env, StreamEnvironment):  # its budget counts rows
         rows = min(rows, env.budget)
     made = partial(
@@ -162,12 +161,12 @@ def run_job(
         licence=dataset.licence,
         data_facts={
             **dataset.facts,
-            **environments.facts_of_parts(algorithm.environment, dataset, job),
+            **environments.facts_of_parts(options, dataset, job.environment_seed),
         },
         environment=algorithm.environment,
         oracle_baseline=algorithm.oracle_baseline,
         baseline=algorithm.baseline,
-        environment_options=options,
+        environment_options=options.model_dump(),
         version=version,
         libraries=libraries,
         plugins=", ".join(sorted({each.source for each in plugins_of(job)})),
@@ -207,13 +206,6 @@ def run_job(
         if found:
             pd.DataFrame(found).to_parquet(folder / PREDICTIONS, index=False)
     return result, model if result.status == "ok" else None
-
-
-def warm() -> None:
-    """Import and read what any job needs, so that forks of this process find it."""
-    for kind in KINDS:
-        environments.options(kind)
-    read_ahead(KINDS)
 
 
 def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -> Result:

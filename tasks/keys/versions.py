@@ -113,11 +113,6 @@ def code_and_libraries(
     return code, ", ".join(sorted(libraries - {""}))
 
 
-def read_ahead(kinds: Iterable[str]) -> None:
-    """Read the code of any algorithm in these kinds of environment, for this process's forks."""
-    _making(module_file(f"leaseboard.tasks.jobs.environments.{kind}") for kind in kinds)
-
-
 def recorded_key(
     *,
     code: Iterable[str],

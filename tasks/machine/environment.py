@@ -6,9 +6,7 @@ import re
 import warnings
 from collections.abc import Iterable
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from leaseboard.tasks.machine.addresses import redacted
 
@@ -87,23 +85,15 @@ def _prepare_proxies() -> None:
     """
     for name in ("no_proxy", "NO_PROXY"):
         others = os.environ.get(name) or os.environ.get(name.swapcase(), "")
-        listed = [each for part in others.split(",") if (each := part.strip().strip("[]"))]
+        listed = [each.strip() for each in others.split(",")]
         hosts = dict.fromkeys([*filter(_HOST.fullmatch, listed), *_THIS_MACHINE])
         os.environ[name] = "*" if "*" in listed else ",".join(hosts)
-    usable = {"http", "https", *(("socks5", "socks5h") if find_spec("socksio") else ())}
-    given = [each for each in os.environ if each.lower() in _PROXIES and os.environ[each]]
-    for name in given:
-        value = os.environ[name].strip()
-        fix = "name a proxy of http:// or https://, or install socksio for one of socks5://"
-        try:
-            parts = urlsplit(value if "://" in value else f"http://{value}")
-            if parts.scheme in usable and (parts.port or parts.hostname):
-                os.environ[name] = value
-                continue
-        except ValueError:  # of a port or a bracket
-            fix = "the address is malformed, write http://HOST:PORT"
-        del os.environ[name]
-        warnings.warn(f"{name} {redacted(value)!r} is not used: {fix}", stacklevel=3)
+    for name in [each for each in os.environ if each.lower() in _PROXIES]:
+        value = os.environ[name]
+        if "://" in value and not value.startswith(("http://", "https://")):
+            del os.environ[name]
+            said = f"{name} {redacted(value)!r} is not used: name a proxy of http:// or https://"
+            warnings.warn(said, stacklevel=3)
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:

@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import IO, Self, TypeVar
 
-from leaseboard.tasks.machine.terminal import drawing, harmless, shown_bars
+from leaseboard.tasks.machine.terminal import draw, harmless, printing
 
 PATIENCE = 1.5
 """Seconds of silence after which a command shows that it works."""
@@ -23,6 +22,8 @@ EVERY = 10.0
 """Seconds from one line of progress to the next."""
 REDRAWN = 0.2
 """Seconds from one state of a bar to the next."""
+WIDTH = 20
+"""Signs of a bar."""
 _MINUTES = 100
 """Seconds from which on a time is in minutes."""
 
@@ -48,7 +49,7 @@ class Activity:
     done: float | Callable[[], float] = 0.0
 
     def __post_init__(self) -> None:
-        self.began, self.before = time.monotonic(), self.at
+        self.began = time.monotonic()
 
     def __enter__(self) -> Self:
         _activities.append(self)
@@ -70,6 +71,12 @@ class Activity:
         of = "" if self.total is None else f" of {self.total:.6g}"
         amount = f"{done:.6g}{of} {self.unit}".rstrip()
         return f"{self.what}: {amount} in {_shown(taken)}"
+
+    def as_bar(self) -> str:
+        """Return the line with a bar in front of it, if the total is known."""
+        done = int(WIDTH * self.at / self.total) if self.total else 0
+        bar = f"[{'#' * done}{'.' * (WIDTH - done)}] " if self.total else ""
+        return bar + self.words()
 
 
 def _shown(seconds: float) -> str:
@@ -100,8 +107,9 @@ def watched(what: str, *, as_bar: bool) -> Iterator[None]:
     - `as_bar`: a bar, which is gone at the end; otherwise a line every `EVERY` seconds.
     """
     over = threading.Event()
-    show = partial(_draw, sys.stderr) if as_bar else _write
-    thread = threading.Thread(target=show, args=(over,), name="progress", daemon=True)
+    thread = threading.Thread(
+        target=_show, args=(sys.stderr, over, as_bar), name="progress", daemon=True
+    )
     spoken()
     with Activity(what):
         thread.start()
@@ -112,46 +120,20 @@ def watched(what: str, *, as_bar: bool) -> Iterator[None]:
             thread.join()
 
 
-def _write(over: threading.Event) -> None:
+def _show(file: IO[str], over: threading.Event, as_bar: bool) -> None:
     pause = patience = PATIENCE
     with suppress(OSError, ValueError):  # no one reads it: the command finds that out itself
         while not over.wait(pause):
+            if as_bar:
+                draw(_activities[-1].as_bar(), file)
+                pause = REDRAWN
+                continue
             pause = patience - (time.monotonic() - _spoken[0])
-            if pause <= 0 and _activities:
-                with drawing:
-                    sys.stderr.write(f"{harmless(_activities[-1].words())}\n")
-                    sys.stderr.flush()
+            if pause <= 0:
+                with printing():
+                    file.write(f"{harmless(_activities[-1].words())}\n")
+                    file.flush()
                 spoken()
                 pause = patience = EVERY
-
-
-def _draw(file: IO[str], over: threading.Event) -> None:
-    if over.wait(PATIENCE):
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeElapsedColumn as Elapsed
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    words = TextColumn("{task.description}", markup=False)
-    bar = Progress(
-        BarColumn(), MofNCompleteColumn(), Elapsed(), Remaining(), words,
-        console=Console(file=file), transient=True, auto_refresh=False,
-        redirect_stdout=False, redirect_stderr=False,
-    )  # fmt: skip
-    bar.add_task("", total=None)
-    shown, task = None, bar.tasks[0]
-    shown_bars.append(bar)
-    while not over.wait(REDRAWN if shown else 0) and _activities:
-        work = _activities[-1]
-        with drawing:
-            if work is not shown:
-                bar.reset(task.id, total=work.total, completed=int(work.before))
-                shown, task.start_time = work, work.began
-            said = harmless(f"{work.unit} {work.what}".strip())
-            bar.update(task.id, completed=work.at, total=work.total, description=said)
-            bar.start()
-            bar.refresh()
-    with drawing:
-        shown_bars.remove(bar)
-        bar.stop()
+        with printing():  # takes the bar away
+            pass

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from leaseboard.tasks.machine.addresses import discreet
 
@@ -58,9 +59,9 @@ def show(made_of_cells: RenderableType, console: Console | None = None) -> None:
         (console or Console(highlight=False)).print(made_of_cells)
 
 
-shown_bars: list[Any] = []
-"""Bars that are drawn again and again: see `leaseboard.tasks.machine.progress`."""
-
+_ERASE = "\r\x1b[K"
+_drawn: list[IO[str]] = []
+"""The terminal that shows a bar, if any: see `leaseboard.tasks.machine.progress`."""
 drawing = threading.RLock()
 """Held by the thread that writes to the terminal, and while a process forks: a child would wait
 for a thread that it does not have."""
@@ -71,11 +72,19 @@ os.register_at_fork(
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Take such bars away, and put them back."""
+    """Take the bar away; its thread draws it again."""
     with drawing:
-        bars = [bar for bar in shown_bars if bar.live.is_started]
-        for bar in bars:
-            bar.stop()
+        while _drawn:
+            file = _drawn.pop()
+            file.write(_ERASE)
+            file.flush()
         yield
-        for bar in bars:
-            bar.start()
+
+
+def draw(line: str, file: IO[str]) -> None:
+    """Draw a line of progress in the place of the last one."""
+    with drawing:
+        most = shutil.get_terminal_size().columns - 1
+        file.write(f"{_ERASE}{harmless(line)[:most]}")
+        file.flush()
+        _drawn[:] = [file]

@@ -63,9 +63,7 @@ class Fitted:
     dataset: Dataset
 
 
-def fit(
-    job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), learner: Any = None
-) -> Fitted:
+def fit(job: Job, result: Result, *, learner: Any = None) -> Fitted:
     """Return the model of an ``ok`` result.
 
     - `result`: what `job` came to.
@@ -85,7 +83,7 @@ def fit(
             f"{result.name} on {result.data} runs code of your own, of which no model is"
             " registered: fit it in Python, and log it with mlflow.sklearn.log_model"
         )
-    dataset = loading.load(job.data, mirrors=mirrors)
+    dataset = loading.load(job.data)
     if dataset.digest != result.digest:
         raise UsageError(
             f"{job.data} has changed since {result.name} ran on it: run it again, then register"
@@ -94,7 +92,7 @@ def fit(
         return Fitted(*_chosen(dataset, job, result), dataset=dataset)
     if learner is None:
         with tempfile.TemporaryDirectory() as scratch:
-            again, learner = run_job(job, Path(scratch), mirrors=mirrors)
+            again, learner = run_job(job, Path(scratch))
         now, then = again.score, result.score
         if now is None or then is None or not math.isclose(now, then, rel_tol=SAME):
             raise LeaseboardError(

@@ -1,7 +1,6 @@
 """The program of a worker process: it runs the jobs that a `WorkerPool` orders, one by one.
 
-It is used again while it is well, because importing the learners takes seconds. For untrusted
-code it forks for each job, so no other job meets what that changes.
+It is used again while it is well, because importing the learners takes seconds.
 """
 
 from __future__ import annotations
@@ -15,9 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from io import TextIOWrapper
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, cast
@@ -26,9 +23,9 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.results import LOG
 from leaseboard.tasks.jobs.job import Job, plain
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.run import verdict, warm
+from leaseboard.tasks.jobs.run import verdict
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.processes.child import Child, EndedError, Stop, messages, to_parent
+from leaseboard.tasks.processes.child import Stop, messages, to_parent
 from leaseboard.tasks.processes.watchdog import adopt_orphans
 
 READY = b"ready"
@@ -36,13 +33,12 @@ WHO = "the worker process"
 """Its name in reasons."""
 
 
-def main(work: str, forks: str) -> None:
+def main(work: str) -> None:
     """Import what jobs need, then run them until the parent closes its end of the channel.
 
     - `work`: the function that runs a job, see `leaseboard.tasks.pool.workers.WorkerPool`.
-    - `forks`: ``1`` to fork for each job, else ``0``.
     """
-    channel, parent = to_parent(), os.getppid()
+    channel = to_parent()
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
@@ -51,12 +47,10 @@ def main(work: str, forks: str) -> None:
         cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")
     try:
         function = _function(work)
-        if in_forks := forks == "1":
-            warm()
+        sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
         channel.send_bytes(READY)
         for message in messages(channel):
-            run = partial(_run, function, json.loads(message))
-            channel.send_bytes(_fork(run, channel, parent) if in_forks else run())
+            channel.send_bytes(_run(function, json.loads(message)))
     except Stop:
         sys.exit(0)
     except Exception as error:  # noqa: BLE001  (the parent reports it as the job's)
@@ -80,11 +74,11 @@ def _run(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
     folder = Path(order["folder"])
     try:
         _print_to(folder / LOG)
-        given: dict[str, Any] = {"mirrors": tuple(map(Path, order["mirrors"]))}
+        prepared = None
         if order["prepared"]:
             table, parts = order["prepared"]
-            given["prepared"] = Prepared(Path(table), parts and Path(parts))
-        result, _ = function(Job(**order["job"]), folder, **given)
+            prepared = Prepared(Path(table), parts and Path(parts))
+        result, _ = function(Job(**order["job"]), folder, prepared=prepared)
         sys.stdout.flush()
         answer = {"result": plain(result)}
     except Stop:
@@ -107,26 +101,6 @@ def _print_to(path: Path) -> None:
     with path.open("ab") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-
-
-def _fork(run: Callable[[], bytes], channel: Connection, parent: int) -> bytes:
-    """Return the answer of a fork, or how it ended."""
-    with suppress(ChildProcessError):  # orphans of earlier jobs, which have been killed
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the fork takes it, as one of our group
-
-    def end_with_parent() -> None:
-        if os.getppid() != parent:
-            raise Stop
-
-    with Child.fork(run, closed=[channel.fileno()], who=WHO) as child:
-        try:
-            answer = child.answer(check=end_with_parent)
-        except EndedError as end:
-            answer = json.dumps({"ending": end.ending}).encode()
-    signal.signal(signal.SIGTERM, _stop)
-    return answer
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -1,9 +1,9 @@
 """Pool of worker processes that contains the effects of a job.
 
 A worker runs many jobs. At a limit the job is asked to stop first, and its worker is killed
-after a grace, with every descendant, and replaced. Jobs with untrusted code have workers of their
-own, which fork for each. Which jobs these are is decided here, before they run. Below the pool are
-the ways to run a job by one, or in this process.
+after a grace, with every descendant, and replaced. So is the worker of a job with untrusted code,
+which is decided here, before the job runs: no other job meets what that changes. Below the pool
+are the ways to run a job by one, or in this process.
 """
 
 import atexit
@@ -16,8 +16,7 @@ import subprocess
 import tempfile
 import threading
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,13 +54,12 @@ class StoppedError(LeaseboardError):
 class _Worker:
     """Worker process; `fit` for another job if the last one has left it well."""
 
-    def __init__(self, work: str, environment: Mapping[str, str] | None, *, forks: bool) -> None:
+    def __init__(self, work: str, environment: Mapping[str, str] | None) -> None:
         self.child = Child.start_module(
             "leaseboard.tasks.pool.worker",
-            *(work, str(int(forks))),
+            work,
             env=environment,
             who=WHO,
-            forks=forks,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -81,22 +79,19 @@ class _Worker:
     ) -> dict[str, Any]:
         """Return the answer to an order, and end what its job left behind.
 
-        Raises EndedError if there is none: the fork, or the process, has ended or was killed.
+        Raises EndedError if there is none: the process has ended or was killed.
         """
         self.child.send(json.dumps(order, default=str).encode())
         said = self.child.answer(limits, grace=grace, check=check)
         answer: dict[str, Any] = json.loads(said)
         clean = kill_below(self.child.pid)
         self.fit = clean and "stopped" not in answer and self.child.memory < STALE_BYTES
-        if "ending" in answer:
-            raise EndedError(Ending(*answer["ending"]))
         return answer
 
 
 class WorkerPool:
     """At most `size` workers; `run` may be called from as many threads.
 
-    - `mirrors`: passed to every job.
     - `work`: the function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
     - `grace_seconds`: how long a job may take to stop when it is asked to.
     - `environment`: variables of the workers in addition to our own.
@@ -107,38 +102,30 @@ class WorkerPool:
         size: int,
         limits: Limits,
         *,
-        mirrors: tuple[Path, ...] = (),
         work: str = RUN_JOB,
         grace_seconds: float = 5.0,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.size = size
         self.limits = limits
-        self._mirrors = [str(mirror) for mirror in mirrors]
         self._work = work
         self._grace = grace_seconds
         self._environment = environment
         self._watchdog = Watchdog()
-        # For trusted jobs, and for untrusted ones: as many as jobs may run at once.
-        self._idle: dict[bool, queue.SimpleQueue[_Worker | None]] = {
-            untrusted: queue.SimpleQueue() for untrusted in (False, True)
-        }
+        self._idle: queue.SimpleQueue[_Worker | None] = queue.SimpleQueue()
         self._workers: set[_Worker] = set()
         self._ending = threading.Lock()  # an interrupted run ends them from two threads
         self._stopping = threading.Event()
-        for idle in self._idle.values():
-            for _ in range(size):
-                idle.put(None)
+        for _ in range(size):
+            self._idle.put(None)
 
-    def warm(self, jobs: Iterable[Job]) -> None:
-        """Start the workers of `jobs` now, so that they import while the caller does other things.
+    def warm(self, jobs: int) -> None:
+        """Start workers of so many jobs now, which import while the caller does other things.
 
         No job may be running.
         """
-        for untrusted, count in Counter(map(is_untrusted, jobs)).items():
-            idle = self._idle[untrusted]
-            for _ in range(min(self.size, count)):
-                idle.put(idle.get() or self._start(forks=untrusted))
+        for _ in range(min(self.size, jobs)):
+            self._idle.put(self._idle.get() or self._start())
 
     def run(self, job: Job, key: str, folder: Path, prepared: Prepared | None = None) -> Result:
         """Run one job to its end, however it ends.
@@ -148,19 +135,18 @@ class WorkerPool:
 
         - `key`: of the planned job; empty for an unplanned one.
         """
-        untrusted = is_untrusted(job)
-        worker = self._idle[untrusted].get()
+        worker = self._idle.get()
         try:
             self._check()
-            worker = worker or self._start(forks=untrusted)
+            worker = worker or self._start()
             started = datetime.now(UTC).isoformat(timespec="milliseconds")
             found = self._attempt(worker, job, key, folder, prepared)
             spent = worker.child.spent
         finally:
-            if worker is not None and not worker.fit:
+            if worker is not None and (not worker.fit or is_untrusted(job)):
                 self._end(worker)
                 worker = None
-            self._idle[untrusted].put(worker)
+            self._idle.put(worker)
         if isinstance(found, Result):
             return found
         events = EVENTS if repair_log(folder / EVENTS) else None
@@ -191,7 +177,6 @@ class WorkerPool:
             "job": dataclasses.asdict(job),
             "folder": str(folder.resolve()),
             "cwd": str(Path.cwd()),
-            "mirrors": self._mirrors,
         }
 
         def check() -> None:
@@ -246,8 +231,8 @@ class WorkerPool:
         if self._stopping.is_set():
             raise StoppedError("interrupted")
 
-    def _start(self, *, forks: bool) -> _Worker:
-        worker = _Worker(self._work, self._environment, forks=forks)
+    def _start(self) -> _Worker:
+        worker = _Worker(self._work, self._environment)
         self._watchdog.add(worker.child.pid)
         self._workers.add(worker)
         return worker
@@ -308,7 +293,6 @@ def run_one(
     folder: Path,
     *,
     key: str = "",
-    mirrors: tuple[Path, ...] = (),
     here: bool = False,
     sinks: tuple[Sink, ...] = (),
 ) -> Attempt:
@@ -320,10 +304,10 @@ def run_one(
     - `sinks`: see each event of a job in this process.
     """
     if not here and is_untrusted(job):
-        with WorkerPool(1, Limits(), mirrors=mirrors) as pool:
+        with WorkerPool(1, Limits()) as pool:
             return Attempt(pool.run(job, key, folder), folder)
     try:
-        result, model = run_job(job, folder, mirrors=mirrors, sinks=sinks)
+        result, model = run_job(job, folder, sinks=sinks)
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)

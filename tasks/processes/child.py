@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, NoReturn, Self
@@ -75,8 +75,6 @@ class Child:
         Its name in reasons, such as "the worker process".
     leads : bool
         Whether it leads a process group, which ends with it in any case.
-    forks : bool
-        Whether it only forks for each order: its own memory, which a fork shares, does not count.
     process : subprocess.Popen, optional
         Its object, if it has one.
     """
@@ -88,13 +86,10 @@ class Child:
         *,
         who: str = "the process",
         leads: bool = False,
-        forks: bool = False,
         process: subprocess.Popen[bytes] | None = None,
     ) -> None:
         self.pid = pid
-        self.cpu_seconds = 0.0
-        """Those of the process and the children that it waited for; zero while it runs."""
-        self._who, self._leads, self._forks = who, leads, forks
+        self._who, self._leads = who, leads
         self._channel, self._process = channel, process
         self._code: int | None = None
         self._ending = threading.RLock()  # an interrupted run ends it from two threads
@@ -103,20 +98,10 @@ class Child:
         self.restart_clocks()
 
     @classmethod
-    def fork(
-        cls,
-        work: Callable[[], bytes],
-        *,
-        closed: Iterable[int] = (),
-        who: str = "the process",
-        leads: bool = False,
-    ) -> Self:
+    def fork(cls, work: Callable[[], bytes], *, who: str = "the process") -> Self:
         """Fork this process; the child answers with the bytes that `work` returns, and ends.
 
-        It ends with the thread that forked it, too.
-
-        - `closed`: descriptors of this process that the child must not have.
-        - `leads`: it leads a session of its own, which ends with it.
+        It ends with the thread that forked it, too, and what it started ends with it.
         """
         ours, theirs = socket.socketpair()
         with warnings.catch_warnings():
@@ -124,20 +109,14 @@ class Child:
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
-            if leads:
-                os.setsid()
-            _run_in_child(work, theirs.detach(), (ours.fileno(), *closed))
+            os.setsid()
+            _run_in_child(work, theirs.detach(), ours.fileno())
         theirs.close()
-        return cls(pid, Connection(ours.detach()), who=who, leads=leads)
+        return cls(pid, Connection(ours.detach()), who=who, leads=True)
 
     @classmethod
     def start(
-        cls,
-        program: Sequence[str],
-        *arguments: str,
-        who: str = "the process",
-        forks: bool = False,
-        **options: Any,
+        cls, program: Sequence[str], *arguments: str, who: str = "the process", **options: Any
     ) -> Self:
         """Start a program, whose arguments are the number of its descriptor, then `arguments`.
 
@@ -158,7 +137,6 @@ class Child:
                 Connection(ours.detach()),
                 who=who,
                 leads=options.get("start_new_session", False),
-                forks=forks,
                 process=process,
             )
 
@@ -243,13 +221,6 @@ class Child:
                 self.kill()
                 raise EndedError(ending)
 
-    def wait(self, seconds: float) -> bool:
-        """Wait until it has ended, at most so long; return whether it has."""
-        deadline = time.monotonic() + seconds
-        while self.code is None and time.monotonic() < deadline:
-            time.sleep(_POLL_SECONDS)
-        return self.code is not None
-
     def kill(self) -> None:
         """Kill it and all that it started, and wait for its end; a second time is harmless."""
         with self._ending:
@@ -267,10 +238,9 @@ class Child:
         self.kill()
 
     def _reap(self, options: int) -> None:
-        pid, status, usage = os.wait4(self.pid, options)
+        pid, status = os.waitpid(self.pid, options)
         if pid:
             self._code = os.waitstatus_to_exitcode(status)
-            self.cpu_seconds = usage.ru_utime + usage.ru_stime
             if self._process is not None:
                 self._process.returncode = self._code
 
@@ -295,7 +265,7 @@ class Child:
     def _measure(self) -> int:
         """Return the resident bytes of the tree, and keep the CPU seconds that were seen of it."""
         now = time.monotonic()
-        if now - self._looked > _TREE_SECONDS or (self._forks and len(self._tree) == 1):
+        if now - self._looked > _TREE_SECONDS:
             self._looked = now
             del self._tree[1:]
             for pid in descendants(self.pid):
@@ -305,13 +275,12 @@ class Child:
         for process in self._tree:
             with suppress(psutil.Error):
                 cpu += sum(process.cpu_times()[:4])  # its own, and of children that it waited for
-                if not self._forks or process is not self._tree[0]:
-                    memory += process.memory_info().rss
+                memory += process.memory_info().rss
         self._seen = max(self._seen, cpu)  # a process that has gone counts no more
         return memory
 
 
-def _run_in_child(work: Callable[[], bytes], descriptor: int, closed: Iterable[int]) -> NoReturn:
+def _run_in_child(work: Callable[[], bytes], descriptor: int, of_parent: int) -> NoReturn:
     """Run `work`, send its value, and end the process."""
     code = 1
     # A collection would visit all of the parent's objects and copy their pages: .2 s of CPU time
@@ -320,8 +289,7 @@ def _run_in_child(work: Callable[[], bytes], descriptor: int, closed: Iterable[i
     sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
     try:
         set_option(_DIE_WITH_PARENT, signal.SIGKILL)
-        for each in closed:
-            os.close(each)
+        os.close(of_parent)
         Connection(descriptor).send_bytes(work())
         code = 0
     except BaseException:  # noqa: BLE001  (the parent's stack must not be unwound here)

@@ -18,7 +18,6 @@ from leaseboard.tasks.fetch.references import with_options
 from leaseboard.tasks.jobs.job import Result, first_fault
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.machine import paths
 from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.pool.workers import run_one
 from leaseboard.tasks.score.board import plain
@@ -129,7 +128,6 @@ def race(
     budget: float | None = None,
     metric: str | None = None,
     baselines: bool = True,
-    mirrors: Sequence[Path] = (),
     tracking_uri: str | None = None,
 ) -> Leaderboard:
     """Run algorithms on the same data, one after another, and compare them.
@@ -159,8 +157,6 @@ def race(
     baselines : bool
         Whether the naive baselines (`running-mean`, `last-label`, `seasonal-last`, `online-ridge`)
         run, too, if an algorithm works on a stream.
-    mirrors : sequence of Path
-        Data mirrors; by default those of ``LEASEBOARD_MIRROR``.
     tracking_uri : str, optional
         An MLflow store; each job becomes a run there. By default MLflow is left alone.
 
@@ -194,10 +190,9 @@ def race(
             return race(
                 algorithms, _written(data, Path(place)), target=target, task=task, seed=seed,
                 repetitions=repetitions, budget=budget, metric=metric, baselines=baselines,
-                mirrors=mirrors, tracking_uri=tracking_uri,
+                tracking_uri=tracking_uri,
             )  # fmt: skip
     one = isinstance(algorithms, (str, Mapping))
-    found = paths.mirrors(tuple(mirrors))
     suite = race_suite(
         algorithms=[algorithms] if one else list(algorithms),
         data=[with_options(str(place), target=target, task=task) for place in _places(data)],
@@ -208,7 +203,7 @@ def race(
     results = []
     for job in suite.jobs():
         with tempfile.TemporaryDirectory(prefix="race-") as folder:
-            results.append(run_one(job, Path(folder), mirrors=found, here=True).result)
+            results.append(run_one(job, Path(folder), here=True).result)
             if tracking_uri is not None:
                 from leaseboard.tasks.track.tracker import log_race
 

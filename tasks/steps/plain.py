@@ -68,9 +68,7 @@ def run_all(
     yield from collected(0)
 
 
-def fetch(
-    reference: str, place: Path | None = None, *, mirrors: Iterable[str | Path] = ()
-) -> CachedDataset:
+def fetch(reference: str, place: Path | None = None) -> CachedDataset:
     """Fetch a dataset into a folder, by default one of this process, for all jobs on it.
 
     A download that breaks off is tried again, with backoff and jitter.
@@ -78,9 +76,9 @@ def fetch(
     folder = place or _scratch()
     for pause in PAUSES:
         with suppress(BrokenDownloadError):
-            return cached.fetch_into(folder, reference, mirrors=mirrors)
+            return cached.fetch_into(folder, reference)
         time.sleep(pause * SystemRandom().uniform(1.0, 1.5))
-    return cached.fetch_into(folder, reference, mirrors=mirrors)
+    return cached.fetch_into(folder, reference)
 
 
 def hold(

@@ -49,7 +49,7 @@ def key_of(job):
     return job.key("digest", "version")
 
 
-def run_job(job, folder, *, mirrors=(), prepared=None, sinks=()):
+def run_job(job, folder, *, prepared=None, sinks=()):
     with LogWriter(folder / "events.jsonl.gz") as log:
         for event in events(job):
             log(event)

@@ -37,7 +37,7 @@ class Mine(Algorithm):
 ENDS = {
     "sys.exit": ("import sys\n\nsys.exit(0)", "3: SystemExit: 0"),
     "os._exit": ("import os\ndef end():\n    os._exit(0)\nend()",
-                 " its process ended with exit code 0"),
+                 " the process ended with exit code 0"),
     "raises": ("x = 1\nraise RuntimeError('at import\\nof two lines')",
                "2: RuntimeError: at import"),
     "interrupt": ("raise KeyboardInterrupt", "1: KeyboardInterrupt"),
@@ -75,7 +75,7 @@ def test_the_failure_of_an_import_is_one_line_with_the_place(tmp_path, monkeypat
     [
         ("raise RuntimeError('in init')", "in init"),
         ("sys.exit(0)", "SystemExit: 0"),
-        ("os._exit(0)", "its process ended with exit code 0"),
+        ("os._exit(0)", "the process ended with exit code 0"),
     ],
 )
 def test_an_algorithm_that_cannot_be_made_is_one_line_with_the_place(tmp_path, body, said):

@@ -21,6 +21,7 @@ from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess.encoders import SparseEncoder, refuse_gaps
 from leaseboard.tasks.preprocess.encoding import naming
@@ -36,7 +37,7 @@ Names = Annotated[
 """A list, or on the command line names with commas between them."""
 
 
-class Options(SplitOptions):
+class Options(KindOptions, SplitOptions):
     """Options that divide a dataset into training and test rows."""
 
     test_share: Annotated[float, Field(gt=0, lt=1)] = 0.2
@@ -64,35 +65,41 @@ class Options(SplitOptions):
     score_on: Literal["test", "progressive"] = "test"
     """The score: the test error, or, to time learning alone, the progressive loss."""
 
+    def measure(self) -> str:
+        """Return what the scores measure."""
+        return "test error" if self.score_on == "test" else "progressive squared loss"
 
-def measure(options: Options) -> str:
-    """Return what the scores measure."""
-    return "test error" if options.score_on == "test" else "progressive squared loss"
+    def shared_by(self, seed: int) -> Any:
+        """Return the seed, and the options that change rows and columns."""
+        return self.model_dump(exclude={"passes", "score_on"}) | {"seed": seed}
 
+    def parts(self, dataset: Dataset, seed: int) -> Holdout:
+        """Return the rows to learn and those to test on."""
+        return as_holdout(dataset, self, seed)
 
-def shared_by(options: Options, seed: int) -> dict[str, Any]:
-    """Return the seed, and the options that change rows and columns."""
-    return options.model_dump(exclude={"passes", "score_on"}) | {"seed": seed}
+    def divided(self, dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
+        """Return the rows to train on and those to test on."""
+        n_rows = len(dataset.target.iloc[: self.max_rows])
+        rule = division(dataset).of(slice(n_rows))
+        if not rule.column:
+            return split(n_rows, seed, test_share=self.test_share, order=self.order)
+        parts = rule.parts((1 - self.test_share, self.test_share), seed)
+        train, test = np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
+        kept = self.order == "kept"
+        return train if kept else generator(seed, "training order").permutation(train), test
 
-
-def parts(dataset: Dataset, options: Options, seed: int) -> Holdout:
-    """Return the rows to learn and those to test on."""
-    return as_holdout(dataset, options, seed)
-
-
-def make(dataset: Dataset, job: Job, parts: Holdout | None = None) -> HoldoutEnvironment:
-    """Return the environment of `job` on `dataset`; the budget counts examples in all passes."""
-    options = Options(**job.environment)
-    examples = job.examples()  # before the data are encoded
-    cls = registry.algorithm_class(job.algorithm)
-    made_for = cls.passes if issubclass(cls, HoldoutAlgorithm) else 1
-    return HoldoutEnvironment(
-        parts or as_holdout(dataset, options, job.environment_seed),
-        job.environment_seed,
-        options.passes or made_for,
-        examples,
-        options.score_on,
-    )
+    def make(self, dataset: Dataset, job: Job, parts: Holdout | None = None) -> HoldoutEnvironment:
+        """Return the environment of `job`; the budget counts examples in all passes."""
+        examples = job.examples()  # before the data are encoded
+        cls = registry.algorithm_class(job.algorithm)
+        made_for = cls.passes if issubclass(cls, HoldoutAlgorithm) else 1
+        return HoldoutEnvironment(
+            parts or as_holdout(dataset, self, job.environment_seed),
+            job.environment_seed,
+            self.passes or made_for,
+            examples,
+            self.score_on,
+        )
 
 
 def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
@@ -101,7 +108,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     See `SparseEncoder` for the encoding of a column. Texts stay, for algorithms that look at the
     order of words.
     """
-    features, (train, test) = _columns(dataset, options), divided(dataset, options, seed)
+    features, (train, test) = _columns(dataset, options), options.divided(dataset, seed)
     with naming(dataset.reference):
         if options.missing == "refuse":
             refuse_gaps(features)
@@ -122,7 +129,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
 
 def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
     """Return the encoder of the features, fitted on the training rows."""
-    train, _ = divided(dataset, options, seed)
+    train, _ = options.divided(dataset, seed)
     scaled = SparseEncoder(options.missing, options.clip, options.scale)
     return scaled.fit(_columns(dataset, options).iloc[train])
 
@@ -130,21 +137,9 @@ def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
 def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
     """Return the least target of the training rows, and the value that is mapped to 1."""
     target = dataset.target.to_numpy(dtype=np.float64)
-    train, _ = divided(dataset, options, seed)
+    train, _ = options.divided(dataset, seed)
     low, high = float(target[train].min()), float(target[train].max())
     return low, high if high > low else low + 1.0
-
-
-def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
-    """Return the rows to train on and those to test on."""
-    n_rows = len(dataset.target.iloc[: options.max_rows])
-    rule = division(dataset).of(slice(n_rows))
-    if not rule.column:
-        return split(n_rows, seed, test_share=options.test_share, order=options.order)
-    parts = rule.parts((1 - options.test_share, options.test_share), seed)
-    train, test = np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
-    kept = options.order == "kept"
-    return train if kept else generator(seed, "training order").permutation(train), test
 
 
 def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:

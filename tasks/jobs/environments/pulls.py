@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +15,7 @@ from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.evaluate import TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials, TableTrials
+from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.encoders import Scale
 from leaseboard.tasks.processes.limits import Limits
@@ -30,7 +30,7 @@ RECORDED = ("table", "curves")
 """Protocols whose data are the feedbacks: nothing is trained."""
 
 
-class Options(splits.SplitOptions):
+class Options(KindOptions, splits.SplitOptions):
     """Options of a suite for the environment."""
 
     space: str = ""
@@ -60,62 +60,55 @@ class Options(splits.SplitOptions):
     trial_memory_mb: int = Field(default=4000, ge=200)
     """Megabytes, for one trial."""
 
+    def check_names(self) -> None:
+        """Raise SettingError for a space that does not exist, or an arm that it does not have."""
+        for key, arms in (("space", None), ("arms", self.arms)):
+            try:
+                if self.space and key in self.model_fields_set:
+                    spaces.searched(self.space, arms)
+            except UsageError as error:
+                raise SettingError(error, key) from error
 
-def check_names(given: Mapping[str, Any]) -> None:
-    """Raise SettingError for a space that does not exist, or an arm that it does not have."""
-    name = str(given.get("space", ""))
-    for key, arms in (("space", None), ("arms", given.get("arms"))):
-        try:
-            if name and key in given:
-                spaces.searched(name, arms)
-        except UsageError as error:
-            raise SettingError(error, key) from error
+    def measure(self) -> str:
+        """Return what the scores measure."""
+        return "best feedback" if self.protocol in RECORDED else "validation score"
 
+    def divided(self, dataset: Dataset, seed: int) -> tuple[plans.Rows, ...]:
+        """Return the rows to train on, to validate on and to test on; feedbacks have none."""
+        if self.protocol in RECORDED:
+            return ()
+        _, rows = plans.scored(dataset, seed, self.protocol, self.split_column)
+        return rows.train, rows.validation, rows.test
 
-def measure(options: Options) -> str:
-    """Return what the scores measure."""
-    return "best feedback" if options.protocol in RECORDED else "validation score"
+    def identity(self) -> str:
+        """Return the content of the space, so that another content is another job.
 
+        It covers each possible space, since the task of the data is unknown before they are read.
+        """
+        if self.protocol in RECORDED:
+            return ""
+        return "".join(map(spaces.digest, spaces.searched(self.space, self.arms)))
 
-def divided(dataset: Dataset, options: Options, seed: int) -> tuple[plans.Rows, ...]:
-    """Return the rows to train on, to validate on and to test on; feedbacks have none."""
-    if options.protocol in RECORDED:
-        return ()
-    _, rows = plans.scored(dataset, seed, options.protocol, options.split_column)
-    return rows.train, rows.validation, rows.test
-
-
-def make(dataset: Dataset, job: Job, parts: None = None) -> PullsEnvironment:
-    """Return the environment of `job`; nothing is encoded or run until a trial is missing."""
-    options = Options(**job.environment)
-    budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
-    trials: Trials
-    if options.protocol in RECORDED:
-        if options.unit != "trials":
-            raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
-        seed = job.environment_seed if options.protocol == "table" else None
-        trials, metric = TableTrials(dataset.features, seed), "best_feedback"
-    else:
-        trials = stored_trials(dataset, options, job.environment_seed)
-        regression = dataset.task == "regression"
-        metric = "validation_reward" if regression else "validation_accuracy"
-    joint = issubclass(registry.algorithm_class(job.algorithm), JointSpace)
-    if not joint and options.unit == "trials" and budget < len(trials.arms):
-        raise UsageError(
-            f"a budget of {budget:g} trials is smaller than the {len(trials.arms)} arms, and"
-            f" policies pull each once at first: give at least {len(trials.arms)}"
-        )
-    return PullsEnvironment(trials, budget, options.unit, job.environment_seed, metric)
-
-
-def identity(options: Options) -> str:
-    """Return the content of the space, so that another content is another job.
-
-    It covers each possible space, since the task of the data is unknown before they are read.
-    """
-    if options.protocol in RECORDED:
-        return ""
-    return "".join(map(spaces.digest, spaces.searched(options.space, options.arms)))
+    def make(self, dataset: Dataset, job: Job, parts: None = None) -> PullsEnvironment:
+        """Return the environment of `job`; nothing is encoded or run until a trial is missing."""
+        budget = DEFAULT_BUDGET[self.unit] if job.budget is None else job.budget
+        trials: Trials
+        if self.protocol in RECORDED:
+            if self.unit != "trials":
+                raise UsageError(f"a table's feedbacks cost no {self.unit}: use unit=trials")
+            seed = job.environment_seed if self.protocol == "table" else None
+            trials, metric = TableTrials(dataset.features, seed), "best_feedback"
+        else:
+            trials = stored_trials(dataset, self, job.environment_seed)
+            regression = dataset.task == "regression"
+            metric = "validation_reward" if regression else "validation_accuracy"
+        joint = issubclass(registry.algorithm_class(job.algorithm), JointSpace)
+        if not joint and self.unit == "trials" and budget < len(trials.arms):
+            raise UsageError(
+                f"a budget of {budget:g} trials is smaller than the {len(trials.arms)} arms, and"
+                f" policies pull each once at first: give at least {len(trials.arms)}"
+            )
+        return PullsEnvironment(trials, budget, self.unit, job.environment_seed, metric)
 
 
 def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials:

@@ -16,11 +16,36 @@ from leaseboard.tasks.evaluate.probes import (
     split,
 )
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.store.recorded import Store
 
 
-class Options(CandidateOptions):
+class SelectionOptions(KindOptions, CandidateOptions):
+    """Options of an environment whose rows are dealt out to drawn configurations."""
+
+    def measure(self) -> str:
+        """Return what the scores measure."""
+        return "test accuracy"
+
+    def identity(self) -> str:
+        """See `candidates.identity`."""
+        return candidates.identity(self)
+
+    def shared_by(self, seed: int) -> Any:
+        """Return the seed and what divides the rows."""
+        return self.model_dump(include={"protocol", "test_fraction", "split"}) | {"seed": seed}
+
+    def parts(self, dataset: Dataset, seed: int) -> Samples | None:
+        """Return the rows in the order in which they are dealt out."""
+        return split(dataset, seed, self.test_fraction).samples
+
+    def divided(self, dataset: Dataset, seed: int) -> tuple[Rows, ...]:
+        """Return the rows to train on and those to test on."""
+        return split(dataset, seed, self.test_fraction).rows()
+
+
+class Options(SelectionOptions):
     """Options of the environment, which do not depend on the seed."""
 
     protocol: Literal["train", "verdicts"] = "train"
@@ -38,44 +63,26 @@ class Options(CandidateOptions):
             raise ValueError(f"verdicts are taken unchanged: remove {', '.join(sorted(trained))}")
         return self
 
+    def identity(self) -> str:
+        """Return nothing of verdicts, which have no candidates."""
+        return "" if self.protocol == "verdicts" else super().identity()
 
-def measure(options: Options) -> str:
-    """Return what the scores measure."""
-    return "test accuracy"
+    def parts(self, dataset: Dataset, seed: int) -> Samples | None:
+        """Return nothing of verdicts, which need no samples."""
+        return None if self.protocol == "verdicts" else super().parts(dataset, seed)
 
+    def divided(self, dataset: Dataset, seed: int) -> tuple[Rows, ...]:
+        """Return nothing of verdicts, which have no rows to learn from."""
+        return () if self.protocol == "verdicts" else super().divided(dataset, seed)
 
-def identity(options: Options) -> str:
-    """See `candidates.identity`; verdicts have no candidates."""
-    return "" if options.protocol == "verdicts" else candidates.identity(options)
-
-
-def shared_by(options: Options, seed: int) -> dict[str, Any]:
-    """Return the seed and what divides the rows."""
-    return options.model_dump(include={"protocol", "test_fraction", "split"}) | {"seed": seed}
-
-
-def parts(dataset: Dataset, options: Options, seed: int) -> Samples | None:
-    """Return the array whose prefixes are the samples; verdicts need none."""
-    if options.protocol == "verdicts":
-        return None
-    return split(dataset, seed, options.test_fraction).samples
-
-
-def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, ...]:
-    """Return the rows to train on and those to test on; verdicts have none."""
-    if options.protocol == "verdicts":
-        return ()
-    return split(dataset, seed, options.test_fraction).rows()
-
-
-def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesEnvironment:
-    """Return the environment of `job` on `dataset`; probes are recorded in the store."""
-    options, seed = Options(**job.environment), job.environment_seed
-    if options.protocol == "verdicts":
-        probes: Probes = RecordedVerdicts(dataset.features, seed, options.test_fraction)
-    else:
-        rows, drawn = candidates.on_split(dataset, options, seed, parts)
-        probes = RecordedProbes(rows, drawn, Store(), probe_seconds=options.probe_seconds)
-    return SamplesEnvironment(
-        probes, seed, job.budget, options.unit, options.initial_rows, SearchSession
-    )
+    def make(self, dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesEnvironment:
+        """Return the environment of `job` on `dataset`; probes are recorded in the store."""
+        seed = job.environment_seed
+        if self.protocol == "verdicts":
+            probes: Probes = RecordedVerdicts(dataset.features, seed, self.test_fraction)
+        else:
+            rows, drawn = candidates.on_split(dataset, self, seed, parts)
+            probes = RecordedProbes(rows, drawn, Store(), probe_seconds=self.probe_seconds)
+        return SamplesEnvironment(
+            probes, seed, job.budget, self.unit, self.initial_rows, SearchSession
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.environments.arrival import Arrival
@@ -12,46 +11,42 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.fetch.references import parse
 from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.frameworks.sessions import StreamSession
 
-Options = StreamOptions
-"""Options in ``job.environment``."""
+
+class Options(KindOptions, StreamOptions):
+    """Options in ``job.environment``."""
+
+    def measure(self) -> str:
+        """Return what scores measure: of which rows and labels, and whether of the logarithm."""
+        rows = "" if self.max_rows is None else f" of at most {self.max_rows} rows"
+        log = f" with log_target {self.log_target}" if self.log_target else ""
+        labels = "" if self.arrival.is_immediate else f", labels {self.labels}"
+        return f"progressive loss{rows}{log}{labels}"
+
+    def shared_by(self, seed: int) -> Any:
+        """Return all options, and the seed where it orders the rows; of labels their column."""
+        own = {"labels": self.arrival.column, "seed": seed if self.shuffle else None}
+        return self.model_dump() | own
+
+    def parts(self, dataset: Dataset, seed: int) -> Stream:
+        """Return the stream."""
+        return as_stream(dataset, self, seed)
+
+    def make(self, dataset: Dataset, job: Job, parts: Stream | None = None) -> StreamEnvironment:
+        """Return the environment of `job` on `dataset`, or on the first `job.budget` examples."""
+        examples = job.examples()  # before the data are encoded
+        seed = job.environment_seed
+        stream = parts or as_stream(dataset, self, seed)
+        return StreamEnvironment(stream, seed, examples, outside=_session, arrival=self.arrival)
 
 
-def measure(options: Options) -> str:
-    """Return what its scores measure: of which rows and labels, and whether of the logarithm."""
-    rows = "" if options.max_rows is None else f" of at most {options.max_rows} rows"
-    log = f" with log_target {options.log_target}" if options.log_target else ""
-    labels = "" if options.arrival.is_immediate else f", labels {options.labels}"
-    return f"progressive loss{rows}{log}{labels}"
-
-
-def shared_by(options: Options, seed: int) -> dict[str, Any]:
-    """Return all options, and the seed where it orders the rows; of labels their column."""
-    own = {"labels": options.arrival.column, "seed": seed if options.shuffle else None}
-    return options.model_dump() | own
-
-
-def parts(dataset: Dataset, options: Options, seed: int) -> Stream:
-    """Return the stream."""
-    return as_stream(dataset, options, seed)
-
-
-def make(dataset: Dataset, job: Job, parts: Stream | None = None) -> StreamEnvironment:
-    """Return the environment of `job` on `dataset`, or on the first `job.budget` examples."""
-    examples = job.examples()  # before the data are encoded
-    options = Options(**job.environment)
-    stream = parts or as_stream(dataset, options, job.environment_seed)
-    return StreamEnvironment(
-        stream, job.environment_seed, examples, outside=_session, arrival=options.arrival
-    )
-
-
-def arrival_of_file(algorithm: str, data: str, mirrors: tuple[Path, ...]) -> Arrival:
+def arrival_of_file(algorithm: str, data: str) -> Arrival:
     """Return when labels of a job on a file arrive by default: elsewhere than on a file, at once.
 
     See `leaseboard.tasks.models.columns.labels_with_date`.
@@ -62,7 +57,7 @@ def arrival_of_file(algorithm: str, data: str, mirrors: tuple[Path, ...]) -> Arr
     with suppress(LeaseboardError):  # the job says so itself
         is_stream = describe(algorithm).environment == StreamEnvironment.kind
         if is_stream and parse(data).source in ("", "file"):
-            return labels_with_date(loading.load(data, mirrors=mirrors).features)
+            return labels_with_date(loading.load(data).features)
     return Arrival()
 
 

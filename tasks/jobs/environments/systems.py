@@ -10,6 +10,7 @@ from pydantic import Field
 from leaseboard.algorithms.environments.systems import SystemsEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits
+from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.preprocess.encoders import labels_of
 from leaseboard.tasks.preprocess.splits import Rows, SplitOptions, split
@@ -22,45 +23,37 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET = 30.0
 
 
-class Options(SplitOptions):
+class Options(KindOptions, SplitOptions):
     """Options that divide a dataset into training and test rows."""
 
     test_share: float = Field(default=0.2, gt=0, lt=1)
     """Share of the rows that are held out, of each class alike; all others are learned from."""
 
+    def measure(self) -> str:
+        """Return what the scores measure."""
+        return "test score"
 
-def measure(options: Options) -> str:
-    """Return what the scores measure."""
-    return "test score"
+    def identity(self) -> str:
+        """Return the version of our own estimators' code, which options do not name."""
+        version: str = recorded_key(code=(ESTIMATORS,))["code"]
+        return version
 
+    def divided(self, dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
+        """Return the rows to train on and those to test on."""
+        rows = split(dataset, (1 - self.test_share, self.test_share), seed)
+        return rows.train, rows.test
 
-def identity(options: Options) -> str:
-    """Return the version of our own estimators' code, which options do not name."""
-    return recorded_key(code=(ESTIMATORS,))["code"]
-
-
-def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
-    """Return the rows to train on and those to test on."""
-    rows = split(dataset, (1 - options.test_share, options.test_share), seed)
-    return rows.train, rows.test
-
-
-def make(dataset: Dataset, job: Job, parts: None = None) -> SystemsEnvironment:
-    """Return the environment of `job` on `dataset`; the budget is in CPU seconds."""
-    options = Options(**job.environment)
-    train, test = divided(dataset, options, job.environment_seed)
-    if dataset.task == "classification" and dataset.target.nunique() < 2:
-        raise UsageError(f"{job.data} has one class: nothing to learn")
-    return SystemsEnvironment(
-        SystemFits(
-            dataset,
-            train,
-            test,
-            split=options.model_dump() | {"seed": job.environment_seed},
-            store=Store(),
-        ),
-        labels_of(dataset)[test].astype(np.float64),
-        dataset.task,
-        DEFAULT_BUDGET if job.budget is None else job.budget,
-        job.environment_seed,
-    )
+    def make(self, dataset: Dataset, job: Job, parts: None = None) -> SystemsEnvironment:
+        """Return the environment of `job` on `dataset`; the budget is in CPU seconds."""
+        seed = job.environment_seed
+        train, test = self.divided(dataset, seed)
+        if dataset.task == "classification" and dataset.target.nunique() < 2:
+            raise UsageError(f"{job.data} has one class: nothing to learn")
+        by = self.model_dump() | {"seed": seed}
+        return SystemsEnvironment(
+            SystemFits(dataset, train, test, split=by, store=Store()),
+            labels_of(dataset)[test].astype(np.float64),
+            dataset.task,
+            DEFAULT_BUDGET if job.budget is None else job.budget,
+            seed,
+        )

@@ -101,12 +101,12 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
         kind = describe(contender.algorithm, contender.settings).environment
         kinds[contender.title] = kind
         with _located(path, "algorithms", i, "environment"):
-            environments.check_options(kind, contender.environment)
+            environments.resolve(kind, contender.environment)
         with _located(path, "environment"):
-            environments.check_options(kind, suite.environment)
+            environments.resolve(kind, suite.environment)
         for j, entry in enumerate(suite.data):
             with _located(path, "data", j, "environment"):
-                environments.check_options(kind, {**suite.environment, **entry.environment})
+                environments.resolve(kind, {**suite.environment, **entry.environment})
     for j, entry in enumerate(suite.data):
         with _located(path, "data", j, "data"):
             loading.check(entry.data, here=True)
@@ -122,7 +122,7 @@ def _check_measures(suite: Suite, kinds: dict[str, str], path: Path | None) -> N
     titles = [contender.title for contender in suite.algorithms]
     first: dict[str, tuple[str, str]] = {}
     for job in (job for job in suite.jobs() if job.name in kinds):
-        mine = environments.measure(kinds[job.name], job.environment)
+        mine = environments.resolve(kinds[job.name], job.environment).measure()
         other, measure = first.setdefault(job.data, (job.name, mine))
         if measure != mine:
             with _located(path, "algorithms", titles.index(job.name)):

@@ -26,7 +26,7 @@ from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.learners.pipelines import Pipelines, named
 from leaseboard.tasks.evaluate.probes import RecordedFolds, RecordedProbes, Samples, Shuffled
-from leaseboard.tasks.jobs.environments import check_options
+from leaseboard.tasks.jobs.environments import resolve
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.progress import audited, without_autologging
 from leaseboard.tasks.models.automl.validation import Validation, warn_of_dates
@@ -187,8 +187,8 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Raise UsageError for a setting out of range, also of an environment that is not used."""
         self._algorithm(SMALL)
         sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
-        check_options(SamplesEnvironment.kind, sampled)
-        check_options(FoldsEnvironment.kind, {"folds": self.folds})
+        resolve(SamplesEnvironment.kind, sampled)
+        resolve(FoldsEnvironment.kind, {"folds": self.folds})
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes that the choice predicts.

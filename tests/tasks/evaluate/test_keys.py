@@ -11,7 +11,8 @@ from leaseboard.tasks.evaluate import probes
 from leaseboard.tasks.evaluate.probes import RecordedFits
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.fetch.loading import load as load_again
-from leaseboard.tasks.jobs.environments import folds, pulls, samples
+from leaseboard.tasks.jobs import environments
+from leaseboard.tasks.jobs.environments import pulls
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import module_file
@@ -35,14 +36,14 @@ def a_trial(arm="decision_tree", **options):
 def a_probe(learner="LogisticRegression", **options):
     options = {"configurations": 8, "initial_rows": 50, **options}
     job = Job("abc", "sklearn:wine", 0, 0, environment=options)
-    made = samples.make(load("sklearn:wine"), job)._probes
+    made = environments.make("samples", load("sklearn:wine"), job)._probes
     learners = [configuration["learner"] for configuration in made.configurations]
     made.measure(learners.index(learner), 100, 20)
 
 
 def a_fold():
     job = Job("early-stopped-cv", "sklearn:wine", 0, 0, environment={"configurations": 2})
-    folds.make(load("sklearn:wine"), job)._probes.measure(0, 1)
+    environments.make("folds", load("sklearn:wine"), job)._probes.measure(0, 1)
 
 
 @pytest.fixture(scope="module")

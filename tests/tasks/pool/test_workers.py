@@ -128,7 +128,7 @@ def test_no_process_outlives_its_job(shared, tmp_path, algorithm):
 def test_stop_interrupts_running_jobs_and_closing_leaves_no_process(tmp_path):
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     with pool(size=2) as workers:
-        workers.warm([job("well")] * 2)
+        workers.warm(2)
         pids = {child.pid for child in psutil.Process().children(recursive=True)} - before
         assert len(pids) >= 3  # two workers and the watchdog
         threading.Timer(0.5, workers.stop).start()

@@ -43,9 +43,9 @@ def opened(algorithm, data, **environment):
     """Return the job, its kind, its dataset, the parts of its rows, and facts of them."""
     job = Job(algorithm, data, seed=1, environment_seed=2, environment=environment)
     kind, dataset = environments_kind(job), environments.divided(loading.load(data), job)
-    module = environments._module(kind)
-    parts = module.divided(dataset, module.Options(**job.environment), 2)
-    return job, kind, dataset, parts, environments.facts_of_parts(kind, dataset, job)
+    options = environments.resolve(kind, job.environment)
+    parts = options.divided(dataset, 2)
+    return job, kind, dataset, parts, environments.facts_of_parts(options, dataset, 2)
 
 
 def environments_kind(job):

@@ -11,8 +11,8 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
 from leaseboard.tasks.fetch.references import Options as DataOptions
-from leaseboard.tasks.jobs.environments import check_options
-from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout, make
+from leaseboard.tasks.jobs.environments import make, resolve
+from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
 from leaseboard.tasks.jobs.job import Job
 
 
@@ -72,15 +72,15 @@ def test_many_classes_are_numbers_or_two_sides():
 
 def test_what_separates_two_classes_leaves_more_out():
     data = dataset(a=np.arange(30.0), y=pd.Categorical(list("pqr") * 10))
-    env = make(data, Job("apple", "t", 0, 0))
+    env = make("holdout", data, Job("apple", "t", 0, 0))
 
     assert not env.bars(registry.build("apple"))
     for name in ("apple-parallel", "stage-poly"):
         why = env.bars(registry.build(name))
         assert why.startswith("separates two classes, and the data have 3: set positive to")
-    assert not make(data, Job("stage-poly", "t", 0, 0, environment={"positive": "p"})).bars(
-        registry.build("stage-poly")
-    )
+    assert not make(
+        "holdout", data, Job("stage-poly", "t", 0, 0, environment={"positive": "p"})
+    ).bars(registry.build("stage-poly"))
 
 
 def test_numbers_are_clipped_and_standardised_by_the_training_rows():
@@ -113,7 +113,7 @@ def test_bad_data_are_refused_in_one_line():
     with pytest.raises(UsageError, match="no column 'z' to drop"):
         encoded(dataset(a=[1.0, 2.0], y=[0.5, 1.5]), drop="z")
     with pytest.raises(UsageError, match="order"):
-        check_options("holdout", {"order": "sorted"})
+        resolve("holdout", {"order": "sorted"})
     filled = encoded(dataset(a=[1.0, np.nan, 2.0], y=[0.5, 1.5, 2.5]), missing="zero")
     assert 0 in np.vstack([table(filled.train), table(filled.test)])
 
@@ -124,6 +124,10 @@ def test_the_budget_is_the_passes_over_the_training_rows():
         algorithm="linear", data="file:t", seed=0, environment_seed=0, environment={"passes": 3}
     )
 
-    assert make(data, job).budget == 24
+    assert make("holdout", data, job).budget == 24
     with pytest.raises(UsageError, match=r"budget 0\.5 must be a whole number"):
-        make(data, Job(algorithm="linear", data="", seed=0, environment_seed=0, budget=0.5))
+        make(
+            "holdout",
+            data,
+            Job(algorithm="linear", data="", seed=0, environment_seed=0, budget=0.5),
+        )

@@ -168,12 +168,12 @@ def test_another_content_of_a_space_is_another_job(tmp_path):
     identities = set()
     for content in (text, text, text.replace("nb:", "bayes:")):
         mine.write_text(content)
-        identities.add(environments.identity("pulls", {"space": str(mine)}))
+        identities.add(environments.resolve("pulls", {"space": str(mine)}).identity())
 
     assert len(identities) == 2
-    assert environments.identity("pulls", {"protocol": "table"}) == ""
+    assert environments.resolve("pulls", {"protocol": "table"}).identity() == ""
     assert all(
-        spaces.digest(spaces.load_space(name)) in environments.identity("pulls", {})
+        spaces.digest(spaces.load_space(name)) in environments.resolve("pulls", {}).identity()
         for name in spaces.SUITED.values()
     )
 

@@ -114,4 +114,4 @@ def test_invalid_verdicts_are_refused(tmp_path):
         run_job(job, tmp_path)
     drawn = {"protocol": "verdicts", "configurations": 3}
     with pytest.raises(UsageError, match="verdicts are taken unchanged: remove configurations"):
-        environments.check_options("samples", drawn)
+        environments.resolve("samples", drawn)

@@ -8,7 +8,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.jobs.environments.stream import make
+from leaseboard.tasks.jobs.environments import make
 from leaseboard.tasks.jobs.job import Job
 
 
@@ -18,6 +18,7 @@ def job(**changes) -> Job:
 
 def test_a_job_makes_its_environment():
     env = make(
+        "stream",
         load("synthetic:fried?rows=80"),
         job(budget=50, environment={"namespaces": 2, "log_target": False}),
     )
@@ -28,7 +29,7 @@ def test_a_job_makes_its_environment():
 @pytest.mark.parametrize("budget", [0, -1, 2.5])
 def test_a_budget_is_a_whole_number_of_examples(budget):
     with pytest.raises(UsageError, match=f"budget {budget:g} must be a whole number"):
-        make(load("synthetic:fried?rows=80"), job(budget=budget))
+        make("stream", load("synthetic:fried?rows=80"), job(budget=budget))
 
 
 @pytest.mark.mirror
@@ -47,7 +48,7 @@ def test_a_budget_is_a_whole_number_of_examples(budget):
 def test_vanillas_loss_is_that_of_vowpal_wabbit_on_the_authors_files(mirror, data, loss):
     # Measured with Vowpal Wabbit 9.11.9 on text files written by the authors' rules.
     authors = {"encoding": "codes", "decimals": 6, "log_target": "code", "max_rows": 100_000}
-    env = make(load(data, mirrors=(mirror,)), job(environment=authors))
+    env = make("stream", load(data, mirrors=(mirror,)), job(environment=authors))
 
     for _ in play("vanilla", registry.build("vanilla"), env, 0):
         pass

@@ -38,4 +38,4 @@ def test_all_rows_but_the_test_rows_are_learned_from():
 
 
 def test_our_own_estimators_code_is_part_of_a_jobs_identity():
-    assert environments.identity("systems", {})
+    assert environments.resolve("systems", {}).identity()
