@@ -8,7 +8,6 @@ moment. Meanwhile a terminal shows a progress bar, and other outputs plain lines
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections import Counter
@@ -17,7 +16,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from shlex import quote
 from typing import Any, TypeVar
 
 from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
@@ -28,7 +26,6 @@ from leaseboard.flows.console import (
     say,
     say_damage,
     say_progress,
-    shows_bar,
 )
 from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.folder import results
@@ -39,15 +36,13 @@ from leaseboard.tasks.jobs.prepared import Prepared, group
 from leaseboard.tasks.jobs.run import failed, verdict
 from leaseboard.tasks.jobs.suites.plan import Planned, plan
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.addresses import mlflow_ui, redacted
+from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.disk import FULL
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.pool.workers import Attempt, RunsJobs
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.publish import Place
 from leaseboard.tasks.track.recorder import Recorder
 from leaseboard.tasks.track.store import TrackingError
 from leaseboard.tasks.track.tracker import Tracker
@@ -202,7 +197,7 @@ class Run:
                         said = f"the result of {job} was not kept: {error.strerror} ({self._out})"
                         self._problems.append(said)
                     work.done = done
-                    self._show(result, f"[{done:>{len(str(total))}}/{total}]", work)
+                    self._show(result, f"[{done:>{len(str(total))}}/{total}]")
                     self._release(entry)
         finally:
             results.discard_unfinished(self._out)
@@ -278,16 +273,13 @@ class Run:
             self._problems.append(result.reason)
         return result.kept_for(entry.job, entry.version)
 
-    def _show(self, result: Result, number: str, work: Activity) -> None:
-        """Show a result: as a line, on a terminal as progress of a bar."""
-        line = describe(result, self._suite.data_names.get(result.data, result.data))
-        if result.status != "ok":
-            say(f"{number} {line}", err=True)
-        elif shows_bar():
-            work.what = f"run: {line[:60]}"
-            notify_listeners(f"{number} {line}")
+    def _show(self, result: Result, number: str) -> None:
+        """Print a result in one line."""
+        line = f"{number} {describe(result, self._suite.data_names.get(result.data, result.data))}"
+        if result.status == "ok":
+            say_progress(line)
         else:
-            say_progress(f"{number} {line}")
+            say(line, err=True)
 
 
 def describe(result: Result, data: str) -> str:
@@ -332,16 +324,10 @@ def benchmark(
             return data[reference].digest
 
         planned = plan_jobs(suite, out, fetch)
-        place = None
-        if boarded and tracking_uri is not None and all(entry.done for entry in planned):
-            place = plain.recorded(out, suite, tracking_uri)
-        uri = None if place else tracking_uri
-        outcome = Run(suite, planned, data, executor, out, uri).run()
+        outcome = Run(suite, planned, data, executor, out, tracking_uri).run()
         if boarded:
             store = None if outcome.problems else tracking_uri
-            problem, about = show_board(
-                executor, outcome.results, suite, suite.name, out, store, place=place
-            )
+            problem, about = show_board(executor, outcome.results, suite, suite.name, out, store)
             outcome.about.update(about)
             outcome.problems.extend(filter(None, [problem]))
         else:
@@ -357,12 +343,9 @@ def _shared(out: Path) -> Iterator[Path]:
     """Yield a folder for what all jobs map, after removing the one of a killed run."""
     for left in out.glob(f"{SHARED}*"):
         shutil.rmtree(left)
-    place = Path(tempfile.mkdtemp(prefix=SHARED, dir=out))
-    try:
-        yield place
-    finally:
-        with suppress(FileNotFoundError):  # a user's code may have removed it
-            shutil.rmtree(place)
+    # A user's code may have removed it.
+    with tempfile.TemporaryDirectory("", SHARED, out, ignore_cleanup_errors=True) as place:
+        yield Path(place)
 
 
 def show_board(
@@ -373,14 +356,12 @@ def show_board(
     out: Path,
     uri: str | None,
     found: Compared | None = None,
-    place: Place | None = None,
 ) -> tuple[str, dict[str, Any]]:
     """Score, print the leaderboard, build the page, and put both into the MLflow store.
 
     - `results`: those of the table in `out`; they have been logged.
     - `uri`: the store; None leaves it out.
     - `found`: the comparison of the results, if it has been made already.
-    - `place`: where they are in the store, if they are and the store has not changed since.
 
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
@@ -399,14 +380,10 @@ def show_board(
         return "", about
     given = {"uri": uri, "out": out, "suite": suite, "report": page, "logged": True}
     try:
-        place = place or executor.call(plain.record, results, name, found, **given)
+        place = executor.call(plain.record, results, name, found, **given)
     except TrackingError as error:
         return f"the leaderboard is not in MLflow: {error}", about
-    start = ""
-    if not uri.startswith("http") and "MLFLOW_UI_URL" not in os.environ:
-        own = "" if uri == paths.own_store() else f" --tracking-uri {quote(redacted(uri))}"
-        start = f"leaseboard ui{own}, then "
-    say(f"mlflow:  {start}{mlflow_ui(uri)}/{place.jobs}")
     links = {"mlflow": place.jobs, "report": place.report}
     about["links"] = {name: f"{mlflow_ui(uri)}/{link}" for name, link in links.items()}
+    say(f"mlflow:  {about['links']['mlflow']} (`leaseboard ui` serves a store without a server)")
     return "", about

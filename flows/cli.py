@@ -16,7 +16,6 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     SkipError,
     UsageError,
-    rule,
     unknown,
 )
 from leaseboard.algorithms.parts import missing
@@ -190,12 +189,6 @@ def _misused(error: Any) -> str:
     if hasattr(error, "possibilities"):  # an option that does not exist
         known = [name for each in context.command.get_params(context) for name in each.opts]
         return str(unknown("option", error.option_name, known, f"{context.command_path} --help"))
-    if type(error).__name__ == "MissingParameter":
-        pieces = context.command.collect_usage_pieces(context)
-        said += f" of {' '.join([context.command_path, *pieces])}"
-    elif hasattr(error.__cause__, "errors"):  # pydantic's, of a value of another type
-        fault, *_ = error.__cause__.errors()
-        said = f"{error.param.get_error_hint().strip(chr(39))} {fault['input']!r}{rule(fault)}"
     return f"{said}; see `{context.command_path} --help`"
 
 

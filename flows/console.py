@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -105,24 +105,10 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"cannot write to {str(path)!r}: name a writable folder")
 
 
-MOST_LINES = 5
-
-
-def say_damage(found: Sequence[Damage]) -> None:
-    """Print a line on standard error for each damaged file, the first few by name."""
-    for damage in found[:MOST_LINES]:
+def say_damage(found: Iterable[Damage]) -> None:
+    """Print a line on standard error for each damaged file."""
+    for damage in found:
         say(f"leaseboard: {damage}", err=True)
-    if len(found) > MOST_LINES:
-        say(f"leaseboard: and {len(found) - MOST_LINES} more such files", err=True)
-
-
-def check_runs(folders: Iterable[Path]) -> None:
-    """Raise UsageError for a folder that is not the output folder of a run."""
-    from leaseboard.tasks.folder.results import TABLE
-
-    for folder in folders:
-        if not (folder / TABLE).is_file():
-            raise UsageError(f"{str(folder)!r} has no {TABLE}: name the folder of a run")
 
 
 def report_damage(*folders: Path) -> int:

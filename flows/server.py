@@ -42,18 +42,16 @@ class Service:
             stderr=subprocess.STDOUT if log else None,
             start_new_session=True,
         )
-        self.pid = self._process.pid
+        self.pid, self._stopped = self._process.pid, False
         self._watchdog.add(self.pid)
 
     def exit_code(self) -> int | None:
         """Return the exit code of the server's first process; None while it runs."""
-        return self._ended(os.WNOHANG)
+        return self._process.poll()
 
     def wait(self) -> int:
         """Wait for its end, and return its exit code."""
-        code = self._ended(0)
-        assert code is not None
-        return code
+        return self._process.wait()
 
     def stop(self) -> None:
         """End it with all that it started: in good order, then by force.
@@ -61,30 +59,24 @@ class Service:
         The first process gets a signal alone, for it may end the others in its own order; those
         that remain get one next. A second call does nothing.
         """
-        if self._process.returncode is not None:
+        if self._stopped:
             return
+        self._stopped = True
         family = [self.pid, *descendants(self.pid)]
         deadline = time.monotonic() + STOP_SECONDS
-        os.kill(self.pid, signal.SIGTERM)
-        while self.exit_code() is None and time.monotonic() < deadline:
-            time.sleep(_POLL_SECONDS)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGTERM)
-        while not all(map(is_over, family)) and time.monotonic() < deadline:
-            time.sleep(_POLL_SECONDS)
-        kill_tree(self.pid)
-        self._process.wait()
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_SECONDS)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, number)
+            while not all(map(is_over, family)) and time.monotonic() < deadline:
+                time.sleep(_POLL_SECONDS)
+        if self._process.poll() is None:
+            kill_tree(self.pid)
+            self._process.wait()
         self._watchdog.remove(self.pid)
         self._watchdog.close()
-
-    def _ended(self, options: int) -> int | None:
-        """Return the exit code; the process stays a zombie, so that its number is not reused."""
-        if self._process.returncode is not None:
-            return self._process.returncode
-        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | options)
-        if ended is None:
-            return None
-        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
 
 def answers(port: int) -> bool:

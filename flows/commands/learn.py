@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import DataUnavailableError, UsageError
 from leaseboard.flows.commands.options import (
     AlgorithmOption,
     AsJson,
@@ -69,16 +69,9 @@ def learn(
     from leaseboard.tasks.fetch.references import TASKS
     from leaseboard.tasks.models.model import load_file
     from leaseboard.tasks.models.stream_model import StreamModel
-    from leaseboard.tasks.models.table_files import read_rows
 
     _check_output(output, file, model)
-    if not model.is_dir():
-        check_file(model)
-    if model.is_dir():
-        raise UsageError(
-            f"{str(model)!r} is a folder: name a model's file, which this command makes; a"
-            " registered model predicts, and learns no more"
-        )
+    check_file(model)
     before = _fingerprint(model)
     known = load_file(model) if before else None
     if known is not None and not isinstance(known, StreamModel):
@@ -96,19 +89,14 @@ def learn(
         )
     if task is not None and task not in TASKS:
         raise UsageError(f"--task {task!r} must be {' or '.join(TASKS)}")
-    frame = read_rows(
-        file,
-        known.kinds if known else {str(parse_settings(settings or []).get("entity")): "text"},
-    )
-    if not len(frame):
-        say(f"{file}: 0 rows: nothing to learn: add rows below the names of the columns", err=True)
-        return 3
+    own = parse_settings(settings or [])
+    frame = _rows(file, known.kinds if known else {str(own.get("entity")): "text"})
     stream = known or StreamModel.for_table(
         frame,
         target,
         task,
         algorithm=algorithm or "online-automl",
-        settings=parse_settings(settings or []),
+        settings=own,
         seed=seed or 0,
         **({} if labels is None else {"labels": labels}),
     )
@@ -153,7 +141,7 @@ def predict(
 
     Example: leaseboard predict sales.model february.csv --output predictions.parquet
     """
-    from leaseboard.tasks.models.table_files import in_fewest_digits, pass_through, read_rows
+    from leaseboard.tasks.models.table_files import in_fewest_digits, pass_through
 
     _check_output(output, file, Path(model))
     if model.startswith("models:/"):
@@ -164,13 +152,7 @@ def predict(
         from leaseboard.tasks.models.model import load_file
 
         loaded = load_file(Path(model))
-    frame = read_rows(file, _kinds(loaded))
-    if not len(frame):
-        say(
-            f"{file}: 0 rows: nothing to predict: add rows below the names of the columns",
-            err=True,
-        )
-        return 3
+    frame = _rows(file, _kinds(loaded))
     added = _predictions(loaded, frame, level)
     if output is None:
         found = in_fewest_digits(pass_through(file, frame, added), added)
@@ -180,6 +162,16 @@ def predict(
             pass
         say(f"{len(added)} predictions: {output}")
     return 0
+
+
+def _rows(file: Path, kinds: dict[str, str]) -> pd.DataFrame:
+    """Return the rows of a table; DataUnavailableError if it has none."""
+    from leaseboard.tasks.models.table_files import read_rows
+
+    frame = read_rows(file, kinds)
+    if not len(frame):
+        raise DataUnavailableError(f"{file}: 0 rows: add rows below the names of the columns")
+    return frame
 
 
 def _introduction(stream: StreamModel, frame: pd.DataFrame, task: str | None) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +21,6 @@ from leaseboard.flows.commands.options import (
 from leaseboard.flows.console import say
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import counted
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.fetch.inventory import Mirrored
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -154,15 +151,6 @@ def fetch_data(datasets: Annotated[list[str], arg(_REFERENCES)]) -> None:
         )
 
 
-def _say_each(found: Iterable[Mirrored], done: str) -> int:
-    whole = []
-    for each in found:
-        whole.append(each.whole)
-        say(f"{'ok' if each.whole else 'FAILED'}  {each.name}  {each.detail}".rstrip())
-    say(f"{len(whole)} {done}, {whole.count(False)} failed")
-    return 3 if not whole else 0 if all(whole) else 2
-
-
 @data.command("mirror", cls=Command)
 def mirror_data(
     folder: Annotated[Path, arg("The mirror, for --mirror; it is made if it does not exist.")],
@@ -180,7 +168,12 @@ def mirror_data(
     home = paths.conf_dir()
     named = [load_suite(each, home) for suite in suites or () for each in members(suite, home)]
     wanted = sorted({entry.data for suite in named for entry in suite.data}) if suites else None
-    return _say_each(inventory.build_mirror(folder, wanted), f"datasets of {folder}")
+    whole = []
+    for each in inventory.build_mirror(folder, wanted):
+        whole.append(each.whole)
+        say(f"{'ok' if each.whole else 'FAILED'}  {each.name}  {each.detail}".rstrip())
+    say(f"{len(whole)} datasets of {folder}, {whole.count(False)} failed")
+    return 3 if not whole else 0 if all(whole) else 2
 
 
 frameworks = typer.Typer(

@@ -103,9 +103,10 @@ def update(
 
     Example: leaseboard live update sales.yaml
     """
-    file = _located(file)
-    settings, home, now = _opened(file, run_dir, at)
     from leaseboard.flows.live_update import run_update
+
+    now = _time(at)
+    settings, home, file = _opened(file, run_dir)
 
     with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
@@ -131,34 +132,26 @@ def status(file: LiveFile, run_dir: RunDir = None) -> None:
     from leaseboard.tasks.live.page import status as status_of
     from leaseboard.tasks.live.record import ModelRecord
 
-    settings, home, now = _opened(_located(file), run_dir, None)
-    say(status_of(ModelRecord(settings, state_of(settings, home), now)))
+    settings, home, _ = _opened(file, run_dir)
+    say(status_of(ModelRecord(settings, state_of(settings, home), datetime.now(UTC))))
 
 
-def _located(model: Path) -> Path:
-    """Return the YAML file of a live model, or of its name."""
-    from leaseboard.tasks.models import registry
-
-    if model.is_file() or model.suffix in (".yaml", ".yml"):
-        return model
-    found = registry.live_file(paths.tracking_uri(), str(model))
-    if not found:
-        raise UsageError(f"{str(model)!r} is not a live model: name one, or its YAML file")
-    return Path(found)
-
-
-def _opened(
-    file: Path, run_dir: Path | None, at: str | None
-) -> tuple[LiveSettings, Path, datetime]:
-    """Return the settings of a live model, its folder, and the time of now."""
+def _opened(model: Path, run_dir: Path | None) -> tuple[LiveSettings, Path, Path]:
+    """Return the settings of a live model, its folder, and its YAML file, which may be named."""
     from leaseboard.tasks.live.model import home_of
     from leaseboard.tasks.live.settings import read_settings
+    from leaseboard.tasks.models import registry
 
-    now = _time(at)
+    file = model
+    if not (model.is_file() or model.suffix in (".yaml", ".yml")):
+        found = registry.live_file(paths.tracking_uri(), str(model))
+        if not found:
+            raise UsageError(f"{str(model)!r} is not a live model: name one, or its YAML file")
+        file = Path(found)
     if not file.exists():
         raise UsageError(f"{str(file)!r} does not exist: `leaseboard live init {file}` writes it")
     settings = read_settings(file)
-    return settings, home_of(settings.name, run_dir), now
+    return settings, home_of(settings.name, run_dir), file
 
 
 def _time(at: str | None) -> datetime:
@@ -200,7 +193,7 @@ def serve(
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
-    settings, home, _ = _opened(_located(file), run_dir, None)
+    settings, home, _ = _opened(file, run_dir)
     uri = paths.tracking_uri()
     state = state_of(settings, home, STATE_PATIENCE)
     follower = Follower(uri, settings, state, lambda text: say(text, err=True))
@@ -243,7 +236,21 @@ def promote(file: LiveFile, force: Force = False, run_dir: RunDir = None) -> int
 
     Example: leaseboard live promote sales
     """
-    return _promote_live(paths.tracking_uri(), _located(file), run_dir, force)
+    from leaseboard.tasks.live.candidates import CHAMPION, begun_by_hand, promote_by_hand
+
+    live, now = live_of(file, run_dir), datetime.now(UTC)
+    with live.state.update_lock():
+        evidence = begun_by_hand(live.state, CHAMPION)
+        done = bool(evidence)
+        if not done:
+            at = now.isoformat(timespec="seconds")
+            done, evidence = promote_by_hand(live, at, anyway=force)
+        if done:
+            _finish(live, now, run_dir, f"is champion now: {evidence}")
+            return 0
+    name = live.settings.name
+    say(f"{name}: the challenger stays challenger: {evidence}; --force promotes it")
+    return 1
 
 
 @app.command("rollback", cls=FlowsCommand)
@@ -256,32 +263,14 @@ def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
     """
     from leaseboard.tasks.live.candidates import ROLLED_BACK, begun_by_hand, roll_back
 
-    live, now = live_of(_located(file), run_dir), datetime.now(UTC)
+    live, now = live_of(file, run_dir), datetime.now(UTC)
     with live.state.update_lock():
         what = begun_by_hand(live.state, ROLLED_BACK)
         what = what or roll_back(live, now.isoformat(timespec="seconds"))
-        _finish(live, paths.tracking_uri(), now, run_dir, f"is champion: {what}")
+        _finish(live, now, run_dir, f"is champion: {what}")
 
 
-def _promote_live(uri: str, file: Path, run_dir: Path | None, force: bool) -> int:
-    from leaseboard.tasks.live.candidates import CHAMPION, begun_by_hand, promote_by_hand
-
-    live, now = live_of(file, run_dir), datetime.now(UTC)
-    at = now.isoformat(timespec="seconds")
-    with live.state.update_lock():
-        evidence = begun_by_hand(live.state, CHAMPION)
-        done = bool(evidence)
-        if not done:
-            done, evidence = promote_by_hand(live, at, anyway=force)
-        if done:
-            _finish(live, uri, now, run_dir, f"is champion now: {evidence}")
-    if not done:
-        name = live.settings.name
-        say(f"{name}: the challenger stays challenger: {evidence}; --force promotes it")
-    return 0 if done else 1
-
-
-def _finish(live: LiveModel, uri: str, now: datetime, run_dir: Path | None, what: str) -> None:
+def _finish(live: LiveModel, now: datetime, run_dir: Path | None, what: str) -> None:
     """Publish and report what a person has just done to a live model; then it is finished."""
     from leaseboard.flows.live_update import announce_news
     from leaseboard.tasks.live.model import home_of
@@ -291,6 +280,7 @@ def _finish(live: LiveModel, uri: str, now: datetime, run_dir: Path | None, what
     from leaseboard.tasks.store.live_tables import Changes
 
     name, at = live.settings.name, now.isoformat(timespec="seconds")
+    uri = paths.tracking_uri()
     version = publish(uri, live, now)["champion"]
     build(ModelRecord(live.settings, live.state, now), home_of(name, run_dir))
     announce_news(live.state, name, at, uri, by_hand=True)
@@ -302,7 +292,7 @@ def live_of(file: Path, run_dir: Path | None) -> LiveModel:
     """Return the live model of a file."""
     from leaseboard.tasks.live.model import LiveModel, state_of
 
-    settings, home, _ = _opened(file, run_dir, None)
+    settings, home, file = _opened(file, run_dir)
     return LiveModel.read(settings, state_of(settings, home), file)
 
 
@@ -322,6 +312,6 @@ def forget(
     """
     from leaseboard.tasks.live.model import erase
 
-    live = live_of(_located(file), run_dir)
+    live = live_of(file, run_dir)
     with live.state.update_lock():
         say(f"{live.settings.name}: {erase(live, identity, reason, datetime.now(UTC))}")

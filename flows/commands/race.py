@@ -240,8 +240,6 @@ def _print(result: Result) -> None:
         say(f"test score of the choice{unseen}: {tested:.6g}")
     if (share := result.data_facts.get("majority_tested")) is not None:
         say(f"naive baseline: the commonest class is right in {share:.4g} of the test rows")
-    if result.setup_seconds >= 1:
-        say(f"set up in {result.setup_seconds:.1f} s: data read and encoded")
     if ONE_CLASS in result.metrics:
         say(f"{SAYS_NOTHING}: {ONE_CLASS_FIX}", err=True)
     if not result.complete:

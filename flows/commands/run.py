@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
-from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +21,6 @@ from leaseboard.flows.commands.options import (
 )
 from leaseboard.flows.console import (
     check_file,
-    check_runs,
     report_damage,
     resumable,
     say,
@@ -51,7 +47,6 @@ def run(
     local: Local = False,
     cluster: Annotated[str | None, opt(_DASK, "ADDRESS")] = None,
     register: Register = None,
-    as_json: AsJson = False,
 ) -> int:
     """Run a suite of algorithms on datasets: skip what is done, run the rest, print a leaderboard.
 
@@ -75,22 +70,12 @@ def run(
         if dry_run:
             codes.append(_show_plan(loaded, home))
             continue
-        with redirect_stdout(sys.stderr) if as_json else nullcontext(), resumable(home):
+        with resumable(home):
             code = exit_code(execute(loaded, home, options))
         if register is not None and code == 0:
             register_winners(loaded, home, register)
-        if as_json:
-            _say_diagnostics(home)
         codes.append(code)
     return next((bad for bad in (2, 1) if bad in codes), min(codes))  # 3: all ran nothing
-
-
-def _say_diagnostics(home: Path) -> None:
-    """Print the diagnostics of a run as JSON."""
-    from leaseboard.tasks.report.build import PAGE, read_diagnostics
-
-    rows = [each.as_row() for each in read_diagnostics(home)]
-    say(json.dumps({"run": str(home), "report": str(home / PAGE), "diagnostics": rows}))
 
 
 def _show_plan(loaded: Suite, home: Path) -> int:
@@ -121,19 +106,19 @@ def _show_plan(loaded: Suite, home: Path) -> int:
 
 def _state(entry: Planned, home: Path) -> str:
     """Return what happens to a job, with the last status of one that failed."""
-    from leaseboard.tasks.folder.results import read_result
+    from leaseboard.tasks.folder.results import job_folder, look
+    from leaseboard.tasks.jobs.job import Result
 
     if entry.fault or entry.obstacle:
         return "crash" if entry.fault else "skipped"
     if entry.done:
         return "done"
-    before = read_result(home, entry.key)
-    return "to run" if before is None else f"to run (was {before.status})"
+    before = look(job_folder(home, entry.key), entry.key)
+    return f"to run (was {before.status})" if isinstance(before, Result) else "to run"
 
 
 def report(
     runs: Annotated[list[Path], arg("Folders of finished runs.")],
-    as_json: AsJson = False,
 ) -> int:
     """Build the report page of one or several runs again from their results and event logs.
 
@@ -141,16 +126,16 @@ def report(
 
     Example: leaseboard report runs/quick
     """
-    check_runs(runs)
+    from leaseboard.tasks.folder.results import TABLE
     from leaseboard.tasks.report.build import build, suite_of
+
+    for folder in runs:
+        if not (folder / TABLE).is_file():
+            raise UsageError(f"{str(folder)!r} has no {TABLE}: name the folder of a run")
 
     code = report_damage(*runs)
     for folder in runs:
-        page = build(folder, suite_of(folder))
-        if as_json:
-            _say_diagnostics(folder)
-        else:
-            say(page)
+        say(build(folder, suite_of(folder)))
     return code
 
 

@@ -18,13 +18,12 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
-import glob
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +33,6 @@ from pydantic_core import from_json
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
 from leaseboard.tasks.jobs.job import UNDONE, Result, plain
 from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.owners import is_alive, owner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,19 +88,16 @@ def load_result(content: bytes) -> tuple[Result, Log | None]:
     """Return the result and its log; DamagedError unless the checksum fits."""
     try:
         fields = from_json(content)
-    except ValueError as error:
-        raise DamagedError(f"is damaged ({error})") from error
-    if not isinstance(fields, dict) or "checksum" not in fields:
-        raise DamagedError("has no checksum of this version")
-    if fields.pop("checksum") != digest_of(fields):
-        raise DamagedError("was changed after it was written")
-    if fields.pop("format", None) != FORMAT:
-        raise DamagedError("is of another version of Leaseboard")
-    log = fields.pop("log", None)
-    try:
-        return Result(**fields), None if log is None else Log(**log)
-    except TypeError as error:
-        raise DamagedError(f"is not a result of this version ({error})") from error
+        whole = fields.pop("checksum") == digest_of(fields)
+        known, log = fields.pop("format") == FORMAT, fields.pop("log")
+        found = Result(**fields), None if log is None else Log(**log)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise DamagedError("is damaged, or of another version") from error
+    if not (whole and known):
+        raise DamagedError(
+            "was changed after it was written" if known else "is of another version"
+        )
+    return found
 
 
 def log_at(path: Path) -> Log | None:
@@ -184,12 +179,6 @@ def look(
     if result.status == "ok" and log is None:
         return Damage(events, "is missing")
     return result
-
-
-def read_result(out: Path, key: str) -> Result | None:
-    """Return the recorded result of a job, None if it has none or a damaged one."""
-    found = look(job_folder(out, key), key)
-    return found if isinstance(found, Result) else None
 
 
 def read_results(out: Path) -> list[Result]:
@@ -378,18 +367,10 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the path of a file to write, which then replaces `path`; on an error nothing does.
-
-    What killed processes have left is removed.
-    """
-    part = path.with_name(f"{path.name}.{owner()}.part")
+    """Yield the path of a file to write, which then replaces `path`; on an error nothing does."""
+    part = path.with_name(f"{path.name}.part")
     try:
         with naming(path):
-            for left in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
-                owner_of = left.name[len(path.name) + 1 : -len(".part")]
-                with suppress(FileNotFoundError):
-                    if not is_alive(owner_of, left.stat().st_mtime):
-                        left.unlink()
             yield part
         reach("file.before-rename")
         part.replace(path)

@@ -80,16 +80,12 @@ def mirrors(named: tuple[Path, ...] = ()) -> tuple[Path, ...]:
 
 
 def tracking_uri(named: str | None = None) -> str:
-    """Return the MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or that of this folder."""
-    return named or os.environ.get("MLFLOW_TRACKING_URI") or own_store()
-
-
-def own_store() -> str:
-    """Return the address of ``mlruns/mlflow.db`` here."""
+    """Return the MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or ``mlruns/mlflow.db`` here."""
     store = Path("mlruns") / "mlflow.db"
     whole = store.resolve()
     # An address ends at its first "?"; a relative path leaves out a folder with one in its name.
-    return f"sqlite:///{store if '?' in str(whole) else whole}"
+    own = f"sqlite:///{store if '?' in str(whole) else whole}"
+    return named or os.environ.get("MLFLOW_TRACKING_URI") or own
 
 
 @contextmanager

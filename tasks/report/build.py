@@ -1,6 +1,5 @@
 """Build ``report.html`` from ``results.parquet`` and the event logs of a run folder."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.results import (
     MLFLOW_FILE,
     SUITE_FILE,
-    TABLE,
     shown_at,
     write_atomically,
 )
@@ -86,14 +84,6 @@ def build(
     write_atomically(out / DIAGNOSTICS, rows)
     write_atomically(out / PAGE, page.encode())
     return out / PAGE
-
-
-def fingerprint(out: Path, suite: Suite | None) -> str:
-    """Return a digest of the results, the page and the suite; files that are absent count too."""
-    digest = hashlib.sha256(b"" if suite is None else suite.model_dump_json().encode())
-    for path in (out / TABLE, out / PAGE, out / DIAGNOSTICS, out / MLFLOW_FILE):
-        digest.update(path.read_bytes() if path.is_file() else b"absent")
-    return digest.hexdigest()
 
 
 def suite_of(out: Path) -> Suite | None:

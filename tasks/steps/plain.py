@@ -2,7 +2,6 @@
 
 import atexit
 import functools
-import json
 import os
 import shutil
 import tempfile
@@ -14,7 +13,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from secrets import SystemRandom
 from typing import TypeVar
-from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
@@ -32,10 +30,8 @@ from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.score.summary import Compared, compared
 from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
 from leaseboard.tasks.track.recorder import log_all
-from leaseboard.tasks.track.store import TrackingError, artifact_root, state_of
+from leaseboard.tasks.track.store import TrackingError
 
-RECORDED = ".recorded.json"
-"""File of a run folder: what MLflow has of it, and the state of the store then."""
 PAUSES = (2.0, 4.0, 8.0)
 """Seconds between tries of a download that broke off."""
 Waiting = TypeVar("Waiting")
@@ -177,11 +173,10 @@ def record(
 
     Returns where they are in MLflow's UI.
     """
-    from leaseboard.tasks.report.build import DIAGNOSTICS, fingerprint, read_diagnostics
+    from leaseboard.tasks.report.build import DIAGNOSTICS, read_diagnostics
     from leaseboard.tasks.score.board import markdown, standings
 
     store = paths.tracking_uri(uri)
-    place = _scratch() if report is None else report.parent
     files: list[Path] = []
     tags = {FLOW_RUN: flow_run} if flow_run else {}
     if report is not None:
@@ -190,39 +185,12 @@ def record(
     try:
         if not logged:
             log_all(results, out or _scratch(), name, store)
-        shown = publish(
+        return publish(
             store, name, results, board=markdown(found), standings=standings(found), files=files,
             tags=tags,
         )  # fmt: skip
     except TrackingError as error:  # its cause may hold the store's address
         raise TrackingError(str(error)) from None
-    if logged and (state := state_of(store)):
-        content = {"of": fingerprint(place, suite), "store": [store, state], "shown": shown}
-        with suppress(OSError):  # half of it, or none: the next run opens the store
-            (place / RECORDED).write_text(json.dumps(content))
-    return shown
-
-
-def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
-    """Return where `record` has put the jobs of `out`; None if they or the store changed since.
-
-    To record them again would change nothing. Artifacts must be in a folder, to be looked for.
-    """
-    from leaseboard.tasks.report.build import PAGE, fingerprint
-
-    file, root = out / RECORDED, artifact_root(uri)
-    if not (file.is_file() and root.startswith("file:")):
-        return None
-    try:
-        content = json.loads(file.read_bytes())
-        place = Place(*content["shown"])
-        run_id = place.report.split("/")[-3]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None  # not written by `record`
-    if content["of"] != fingerprint(out, suite) or content["store"] != [uri, state_of(uri)]:
-        return None
-    attached = Path(unquote(urlsplit(root).path)).glob(f"*/{run_id}/artifacts/{PAGE}")
-    return place if any(attached) else None
 
 
 @functools.cache

@@ -129,25 +129,6 @@ def experiment(client: MlflowClient, uri: str, name: str) -> str:
         return str(found.experiment_id)
 
 
-def state_of(uri: str) -> str:
-    """Return what each later change of a SQLite store changes; empty if another process uses it.
-
-    It is empty for all other stores, too: they cannot be asked cheaply. A copy that keeps the time
-    of its file is in the same state.
-    """
-    if not uri.startswith(SQLITE):
-        return ""
-    path = Path(uri.removeprefix(SQLITE))
-    try:
-        address = f"file:{quote(str(path))}?mode=rw"
-        with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        status = path.stat()
-    except (OSError, sqlite3.Error):
-        return ""
-    return "" if busy else f"{status.st_size} {status.st_mtime_ns}"
-
-
 @contextmanager
 def reported(uri: str) -> Iterator[None]:
     """Report any error of a store in one line that names it without its secrets."""

@@ -1,8 +1,5 @@
 """What a run makes of its jobs, and what is said of each."""
 
-import shutil
-import sqlite3
-from contextlib import closing
 from functools import partial
 
 import pytest
@@ -14,8 +11,6 @@ from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track import tracker
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
 
@@ -49,57 +44,6 @@ def test_data_are_loaded_once_and_prepared_once_for_all_jobs(tmp_path, monkeypat
     assert sorted(reference for (reference,) in loads) == sorted(DATA)
     assert len(parts) == len(DATA)
     assert not list((tmp_path / "out").glob(".data-*"))
-
-
-def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
-    tmp_path, monkeypatch, capsys
-):
-    path, out = tmp_path / "store.db", tmp_path / "out"
-    uri = f"sqlite:///{path}"
-    suite = Suite(title="t", name="t", data=DATA[:1], algorithms=["vanilla"])
-
-    def again():
-        """Return whether the store was opened, and what was said."""
-        opened = counted(monkeypatch, tracker, "open_store")
-        body = partial(benchmark, suite, out, tracking_uri=uri)
-        outcome = dispatch(suite, out, RunOptions(1, local=True), [], body)
-        assert not outcome.problems
-        return bool(opened), capsys.readouterr().out
-
-    def edit(text):
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute(text)
-
-    body = partial(benchmark, suite, out, tracking_uri=uri)
-    dispatch(suite, out, RunOptions(1, local=True), suite.jobs(), body)
-    capsys.readouterr()
-    opened, said = again()
-    assert not opened
-    assert f"mlflow:  leaseboard ui --tracking-uri {uri}" in said
-    link = said.partition("mlflow:")[2]
-
-    known = "SELECT COUNT(*) FROM runs WHERE lifecycle_stage = 'active'"
-    with closing(sqlite3.connect(path)) as connection:
-        before = connection.execute(known).fetchone()
-    edit("UPDATE runs SET lifecycle_stage = 'deleted'")
-    assert again()[0]
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute(known).fetchone() == before
-    assert again() == (False, said)
-
-    for spoil in (
-        lambda: (out / plain.RECORDED).write_text("[]"),
-        lambda: shutil.rmtree(tmp_path / "artifacts"),
-        (out / plain.RECORDED).unlink,
-        (out / "report.html").unlink,
-        (out / "mlflow.json").unlink,
-        lambda: path.rename(tmp_path / "moved.db"),
-    ):
-        spoil()
-        opened, said = again()
-        assert opened
-        assert said.partition("mlflow:")[2] == link
-        assert not again()[0]
 
 
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Diagnostics on the command line: --json, ignore, and codes that do not exist."""
+"""Diagnostics on the command line: the files, ignore, and codes that do not exist."""
 
 import json
 import shutil
@@ -28,24 +28,23 @@ def leaking(tmp_path, monkeypatch, empty_store, call):
 
 
 def codes(printed):
-    rows = json.loads(printed.splitlines()[-1])["diagnostics"]
-    return [row["code"] for row in rows if row["severity"] == "alarm"]
+    return [row["code"] for row in json.loads(printed) if row["severity"] == "alarm"]
 
 
 def test_a_leak_from_the_run_to_the_report(leaking, tmp_path):
     run = "run", "leak.yaml", "--local", "--workers", "1"
+    found = tmp_path / "runs" / "leak" / "diagnostics.json"
 
     printed = leaking(*run, code=0)
     assert "LB002 alarm: on file:sales.csv?target=y the column refund alone" in printed.out
-    printed = leaking(*run, "--json", code=0)
-    assert "LB002" in codes(printed.out)
-    assert len(printed.out.splitlines()) == 1
-    assert "LB002" in codes(leaking("report", "runs/leak", "--json", code=0).out)
+    found.unlink()
+    leaking("report", "runs/leak", code=0)
+    assert "LB002" in codes(found.read_text())
     assert "refund" in (tmp_path / "runs" / "leak" / "report.html").read_text()
 
     (tmp_path / "leak.yaml").write_text(SUITE + "ignore: [LB002]\n")
     leaking(*run, code=0)
-    assert "LB002" not in leaking("report", "runs/leak", "--json").out
+    assert "LB002" not in found.read_text()
 
 
 def test_the_suites_run_in_mlflow_has_the_counts_and_the_findings(leaking, tmp_path):
@@ -65,4 +64,4 @@ def test_a_race_is_diagnosed_too(leaking):
     raced = leaking("race", "vanilla", "sales.csv", "--target", "y", code=0).out
     assert "LB002 alarm: on sales.csv?target=y the column refund alone" in raced
     raced = leaking("race", "vanilla", "sales.csv", "--target", "y", "--json", code=0).out
-    assert "LB002" in codes(raced)
+    assert "LB002" in codes(json.dumps(json.loads(raced.splitlines()[-1])["diagnostics"]))

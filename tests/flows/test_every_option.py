@@ -28,8 +28,8 @@ STEPS = """
 0 race linear d.csv --split random
 0 race chacha d.csv --target y --set b=2 --budget 50 --register raced --tracking-uri STORE
 0 run tiny --dry-run
-0 run tiny --run-dir run --workers 1 --local --register ran --json
-0 report run --json
+0 run tiny --run-dir run --workers 1 --local --register ran
+0 report run
 0 gate tiny --update-baseline --repetitions 1 --run-dir gated --local
 0 gate tiny --markdown v.md --json --run-dir gated --local
 0 live init l.yaml --files in/*.csv --target y --time day --id-column id

@@ -3,11 +3,11 @@
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Self
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.suites.suite import duplicate, load_suite, members
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
@@ -41,23 +41,17 @@ class Scheduled(Strict):
             return f"live model {self.live}"
         return f"{'gate of ' * self.gate}suite {self.suite}"
 
-    @field_validator("cron")
-    @classmethod
-    def _check_cron(cls, cron: str) -> str:
+    @model_validator(mode="after")
+    def _check_time(self) -> Self:
         from cronsim import CronSim, CronSimError
 
         try:
-            CronSim(cron, datetime(2000, 1, 1))
+            CronSim(self.cron, datetime(2000, 1, 1, tzinfo=ZoneInfo(self.timezone)))
         except CronSimError as error:
-            raise ValueError(f"{cron!r} is not a cron expression: {error}") from error
-        return cron
-
-    @field_validator("timezone")
-    @classmethod
-    def _check_timezone(cls, timezone: str) -> str:
-        if timezone not in available_timezones():
-            raise ValueError(str(unknown("timezone", timezone, available_timezones())))
-        return timezone
+            raise ValueError(f"{self.cron!r} is not a cron expression: {error}") from error
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(f"unknown timezone {self.timezone!r}") from error
+        return self
 
     @model_validator(mode="after")
     def _check_one(self) -> Self:

@@ -54,7 +54,7 @@ def test_one_that_is_ok_wins_then_the_older_one(machine, out):
     assert [row.host for row in merged.rows] == ["b"]
     merged = merge(folders[2:], out)
     assert [row.host for row in merged.rows] == ["c"]
-    assert results.read_result(out, "k1").host == "c"
+    assert results.look(results.job_folder(out, "k1")).host == "c"
 
 
 def test_other_scores_of_one_job_are_a_conflict_and_rounding_is_not(machine, out):
@@ -76,7 +76,7 @@ def test_other_code_is_kept_apart(machine, out):
 
     assert [row.name for row in merged.rows] == ["chacha", "vanilla @11111111",
                                                   "vanilla @22222222"]  # fmt: skip
-    assert results.read_result(out, "k1").name == "vanilla"
+    assert results.look(results.job_folder(out, "k1")).name == "vanilla"
     assert merged.suite.normalise is None
 
 

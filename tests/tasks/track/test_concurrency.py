@@ -15,7 +15,7 @@ def log_some(uri, suite, folders):
     prepare_environment()
     tracker = Tracker(uri, suite, [])
     for out, key in folders:
-        tracker.log(results.read_result(out, key), results.job_folder(out, key))
+        tracker.log(results.look(results.job_folder(out, key)), results.job_folder(out, key))
     tracker.close("FINISHED", {})
 
 

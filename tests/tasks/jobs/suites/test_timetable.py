@@ -47,7 +47,7 @@ MISTAKES = [
     (entry(suite=None, live='""'), "live"),
     (entry(cron='"every day"'), "'every day' is not a cron expression"),
     (entry(cron='"61 * * * *"'), "is not a cron expression"),
-    (entry(timezone="Europe/Berln"), "did you mean 'Europe/Berlin'"),
+    (entry(timezone="Europe/Berln"), "unknown timezone 'Europe/Berln'"),
     (entry(suite="tinny"), "did you mean 'tiny'"),
     (entry(name='"a b"'), "name"),
     (entry(workers=0), "must be greater"),
