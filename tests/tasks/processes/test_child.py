@@ -159,18 +159,6 @@ def test_a_fork_does_not_collect_what_its_parent_left():
         gc.enable()
 
 
-def test_the_seconds_of_a_child_are_its_own_and_those_that_it_waited_for():
-    def burn():
-        while time.process_time() < 0.3:
-            pass
-        os._exit(0)
-
-    with Child.fork(below(burn)) as made:
-        made.answer()
-        assert made.wait(240)
-    assert 0.3 <= made.cpu_seconds < 5
-
-
 @pytest.fixture
 def program(monkeypatch, tmp_path):
     """Yield a program that answers, see `answering`."""
