@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,17 +76,17 @@ def plan_jobs(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Pla
 
     - `digest`: returns the digest of a reference's data, which it may load.
     """
-    found: dict[str, results.Damage] = {}
+    found: list[results.Damage] = []
 
     def earlier(key: str) -> Result | None:
         seen = results.look(results.job_folder(out, key), key, whole_log=True)
         if isinstance(seen, results.Damage):
-            found[key] = replace(seen, fix="its job is not done; a run does it again")
+            found.append(seen)
             return None
         return seen if seen is not None and seen.status == "ok" else None
 
     planned = plan(suite.jobs(), earlier, digest)
-    say_damage([*found.values()])
+    say_damage(found)
     return planned
 
 

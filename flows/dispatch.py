@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.parts import command_for
 from leaseboard.flows.benchmark import Executor, JobWaitsError, Outcome, benchmark, idle
-from leaseboard.flows.console import check_writable, say, terminable
+from leaseboard.flows.console import check_writable, terminable
 from leaseboard.flows.prefect_events import RUN_ENDED, SUITE, current_run, emit
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.folder.results import TABLE, read_table
@@ -62,16 +62,15 @@ def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
     - `out`: the folder of a suite, which need not exist, or one of all folders of a group's.
     """
     conf = paths.conf_dir()
-    names = members(name, conf)
-    if names != [name] and out is not None:
-        return [_opened(one, out / Path(one).stem, conf) for one in names]
-    return [_opened(one, out, conf) for one in names]
-
-
-def _opened(name: str, out: Path | None, conf: Path) -> tuple[Suite, Path]:
-    suite = with_baselines(load_suite(name, conf))
-    check_suite(suite, suite_path(name, conf))
-    return suite, (out or Path("runs") / suite.name).resolve()
+    names, opened = members(name, conf), []
+    for one in names:
+        suite = with_baselines(load_suite(one, conf))
+        check_suite(suite, suite_path(one, conf))
+        home = out or Path("runs") / suite.name
+        if out is not None and names != [name]:
+            home = out / suite.name
+        opened.append((suite, home.resolve()))
+    return opened
 
 
 def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
@@ -91,9 +90,7 @@ def expected(suite: Suite, out: Path) -> list[Job]:
         return jobs
     try:
         table = read_table(out / TABLE)
-    except LeaseboardError:
-        said = "cannot be read: the run writes it again, from the results of its jobs"
-        say(f"leaseboard: {out / TABLE} {said}", err=True)
+    except LeaseboardError:  # the run writes it again
         return jobs
     done = table[table["status"] == "ok"]
     known = set(zip(done["name"], done["data"], done["repetition"], strict=True))

@@ -1,7 +1,6 @@
 """Updates of a live model, of commands and schedules: locked, and reported if they fail."""
 
 import os
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -102,11 +101,7 @@ def _reason(error: Exception, file: Path | None) -> str:
         return f"the data of this update cannot be used; run `{command}` to see why"
     if isinstance(error, LeaseboardError):
         return str(error)
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return (
-        f"internal error: {type(error).__name__} in {Path(place.filename).name}, line"
-        f" {place.lineno}: the output of the update says more"
-    )
+    return f"internal error: {type(error).__name__}: the output of the update says more"
 
 
 def page_link(settings: LiveSettings, home: Path, uri: str) -> str:

@@ -148,10 +148,9 @@ class Damage:
 
     path: Path
     what: str
-    fix: str = "its job is not done; run its suite again"
 
     def __str__(self) -> str:
-        return f"{self.path} {self.what}: {self.fix}"
+        return f"{self.path} {self.what}: its job is not done; run its suite again"
 
 
 def look(

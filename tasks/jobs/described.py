@@ -39,8 +39,6 @@ class Described:
     """The names of what can be set."""
     oracle_baseline: bool = False
     """True if it declares to use what cannot be known in time."""
-    baseline: bool = False
-    """True if it declares to be a naive baseline."""
 
 
 def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Described:
@@ -82,7 +80,7 @@ def _description(algorithm: str, settings: Mapping[str, Any] | None) -> Describe
         raise UserFileError(
             f"{algorithm}: its environment is {kind!r}: name one of {', '.join(KINDS)}"
         )
-    return Described(kind, tuple(setting_names(cls)), cls.oracle_baseline, cls.baseline)
+    return Described(kind, tuple(setting_names(cls)), cls.oracle_baseline)
 
 
 def in_fork(function: Callable[[], Any], file: Path | None, limits: Limits | None = None) -> Any:

@@ -256,16 +256,12 @@ def _fields_of(record: Job | Result) -> dict[str, Any]:
     return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
-def first_fault(error: Exception) -> str:
-    """Return the first thing that is wrong, in one line; of a checked value, place and rule."""
-    if not isinstance(error, ValidationError):
-        return shown(short(" ".join(str(error).split())))
+def first_fault(error: ValidationError) -> str:
+    """Return the place of the first fault, the rule that it breaks, and what was given."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
-    scalar = isinstance(first["input"], (str, int, float)) or first["input"] is None
-    given = f" (given {repr(first['input'])[:80]})" if scalar else ""
-    what = f"{where[:200]}{rule(first)}{given}"
-    return shown(short(" ".join(what.removeprefix(": ").split("\n")), 400))
+    said = f"{where}{rule(first)}".removeprefix(": ")
+    return shown(f"{short(said)} (given {short(repr(first['input']), 80)})")
 
 
 def plain_value(value: Any) -> Any:

@@ -15,8 +15,6 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from leaseboard.algorithms.errors import UsageError
-
 ROOT = Path(__file__).resolve().parents[2]
 """Folder of `algorithms`, `tasks` and `flows`: in a checkout `leaseboard` has links to them."""
 
@@ -123,21 +121,13 @@ def _is_ours(path: Path) -> bool:
 
 
 def files_of(top: str, folders: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """Return the files of a module or package as a new process finds it; see `code_of`.
-
-    Raises UsageError if two of `folders` have it: which of them is imported would be an accident.
-    """
+    """Return the files of a module or package as a new process finds it; see `code_of`."""
     found = (finder.find_spec(top, None) for finder in sys.meta_path)  # editable installs' too
     everywhere = next(filter(None, found), None)
     if everywhere:
         return code_of(everywhere)
-    specs = {str(folder): PathFinder.find_spec(top, [str(folder)]) for folder in folders}
-    having = sorted(folder for folder, spec in specs.items() if spec)
-    if len(having) > 1:
-        raise UsageError(
-            f"the user's files of one job find {top!r} in {' and in '.join(having)}: rename one"
-        )
-    return chain.from_iterable(code_of(spec) for spec in specs.values() if spec)
+    specs = (PathFinder.find_spec(top, [str(folder)]) for folder in sorted(folders))
+    return chain.from_iterable(code_of(spec) for spec in specs if spec)
 
 
 def code_of(spec: ModuleSpec) -> Iterator[Path]:

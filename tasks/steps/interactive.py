@@ -250,13 +250,8 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
 
 def _places(data: object) -> list[str | Path]:
     """Return the references that were given as data; UsageError for other values."""
-    if isinstance(data, (str, Path)):
-        return [data]
-    if isinstance(data, Sequence) and all(isinstance(each, (str, Path)) for each in data):
-        return list(data)
-    kind = type(data)
-    if isinstance(data, Sequence):
-        kind = next(type(each) for each in data if not isinstance(each, (str, Path)))
-    raise UsageError(
-        f"data holds a {kind.__name__}: give a DataFrame, (X, y), or references and files"
-    )
+    given = [data] if isinstance(data, (str, Path)) else data
+    if isinstance(given, Sequence) and all(isinstance(each, (str, Path)) for each in given):
+        return list(given)
+    kind = type(data).__name__
+    raise UsageError(f"data is a {kind}: give a DataFrame, (X, y), or references and files")

@@ -91,10 +91,10 @@ def test_what_is_wrong_is_said_in_one_line():
             ["online-automl"],
             ["sklearn:iris", table],
             {},
-            "^data holds a DataFrame: give a DataFrame, .X, y.",
+            "^data is a list: give a DataFrame, .X, y.",
         ),
-        (["online-automl"], np.zeros((2, 2)), {}, "^data holds a ndarray: give"),
-        (["online-automl"], {"train": "a.csv"}, {}, "^data holds a dict: give"),
+        (["online-automl"], np.zeros((2, 2)), {}, "^data is a ndarray: give"),
+        (["online-automl"], {"train": "a.csv"}, {}, "^data is a dict: give"),
     ):
         with pytest.raises(UsageError, match=rule) as caught:
             race(algorithms, data, **more)
