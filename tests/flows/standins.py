@@ -151,13 +151,6 @@ def _fill(_):
         disk.write(b"x")
 
 
-def _clock(_):
-    """Run live on a machine whose clock goes back by a day."""
-    now = time.time
-    time.time = lambda: now() - 86_400
-    time.sleep(1)
-
-
 def _overwrite(log):
     """Leave bytes of another kind where the events belong, and die."""
     Path(log).write_bytes(gzip.compress(b"\xff\xfe" * 1000)[:-8])
@@ -165,7 +158,6 @@ def _overwrite(log):
 
 
 BEHAVIOUR = {
-    "clock": _clock,
     "fill": _fill,
     "overwrite": _overwrite,
     "raise": lambda text: _raise(ValueError(text)),

@@ -49,27 +49,6 @@ def test_an_error_in_a_first_table_is_reported_in_one_line(call):
     assert not Path("new.model").exists()
 
 
-def test_an_infinite_value_is_not_predicted(call):
-    sales(60).to_csv("sales.csv", index=False)
-    call("learn", "sales.model", "sales.csv")
-    for value in ("1e39", "-inf"):
-        wrong(sales(60), price=(3, value)).to_csv("asked.csv", index=False)
-        code, said, complained = call("predict", "sales.model", "asked.csv")
-
-        assert (code, said, complained.count("\n")) == (64, "", 1)
-        assert "column 'price' holds numbers that are finite in 32 bits, and" in complained
-        assert "in row 4 does not fit: fix that row, or leave it out" in complained
-
-
-def test_what_predict_wrote_is_not_learned_as_features(call):
-    sales(60).to_csv("sales.csv", index=False)
-    call("learn", "sales.model", "sales.csv")
-    call("predict", "sales.model", "sales.csv", "--output", "predicted.csv")
-
-    complained = call("learn", "sales.model", "predicted.csv")[2]
-    assert "column 'prediction' is called like one that `leaseboard predict` adds" in complained
-
-
 def test_a_table_with_low_and_high_of_its_own_is_predicted_without_intervals(call):
     sales(60).assign(low=1.5, high=2.5)[["low", "price", "high", "sold"]].to_csv(
         "stock.csv", index=False

@@ -10,7 +10,6 @@ import pytest
 
 from leaseboard.algorithms.log_format import write_log
 from leaseboard.flows import cli, dispatch
-from leaseboard.flows.console import terminable
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from tests.flows.waiting import until
@@ -131,12 +130,3 @@ def test_the_command_says_what_is_kept_and_how_to_go_on(
         f"leaseboard: stopped by {who}: 1 finished job kept in {str(home)!r};"
         " run the same command again to resume"
     )
-
-
-def test_a_signal_that_is_ignored_as_under_nohup_stays_ignored(monkeypatch):
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with terminable():
-            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)

@@ -100,17 +100,6 @@ def test_a_run_that_cannot_be_compared_is_not_registered(race, tmp_path):
     assert not store.exists()
 
 
-def test_a_full_disk_costs_the_file_and_not_the_result(race, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("leaseboard.tasks.folder.results.write_atomically", full)
-    row, complained, code = race("vanilla")
-
-    assert (row["status"], code) == ("ok", 2)
-    assert "No space left on device" in complained
-
-
 @pytest.mark.parametrize(
     ("end", "code"),
     [
@@ -214,30 +203,6 @@ def test_what_learns_nothing_scores_as_the_commonest_class_on_the_same_test_rows
     assert float(next(filter(None, score.groups()))) == pytest.approx(float(naive[1]), abs=1e-4)
     assert ("guarantee: with probability 0." in said) is arguments[0].startswith("abc")
     assert "guarantee" not in said or "loses at most 0.01 of the accuracy" in said
-
-
-@pytest.mark.parametrize("metric", ["kappa", "kapa"])
-def test_a_measure_that_no_job_has_is_refused(metric, call):
-    assert f"metric {metric!r}" in call("race", "vanilla", DATA, "--metric", metric, code=64).err
-
-
-@pytest.fixture
-def beans(race):
-    """Return a table of three kinds that two columns distinguish , in the current folder."""
-    random = np.random.default_rng(0)
-    x = random.normal(size=(400, 2))
-    kinds = np.array(["white", "red", "black"])[np.digitize(x[:, 0], [-0.5, 0.5])]
-    frame = pd.DataFrame({"a": x[:, 0], "kind": kinds, "b": x[:, 1]})
-    frame.to_csv("beans.csv", index=False)
-    return "beans.csv"
-
-
-def test_who_takes_two_classes_is_skipped_and_says_so(beans, race):
-    row, complained, code = race("chacha-literal", "--target", "kind", data=beans)
-    reason = "chacha-literal predicts numbers or two classes, and the stream has 3: leave it out"
-
-    assert (row["status"], row["reason"], code) == ("skipped", reason, 3)
-    assert reason in complained
 
 
 def test_rows_that_a_race_leaves_out_are_said(call):

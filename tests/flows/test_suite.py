@@ -1,27 +1,15 @@
 """A suite's run: resumed, interrupted, killed, and with a tracking store in trouble."""
 
-import itertools
-import os
-import random
-import signal
 import socket
 import sqlite3
-import subprocess
-import sys
-import time
-from pathlib import Path
 
-import psutil
 import pytest
 
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
-from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.track import recorder
-from tests.flows.waiting import until
 
-CHILD = Path(__file__).with_name("child.py")
 CONFIGURATIONS = 3  # of each stand-in job
 
 
@@ -46,18 +34,6 @@ def test_jobs_run_once_and_are_recorded(runner):
     assert suite.info.status == "FINISHED"
 
 
-def test_deleting_a_result_runs_that_job_again(runner):
-    runner.run()
-    first, second = (entry.key for entry in runner.planned())
-    (results.job_folder(runner.out, first) / results.RESULT).unlink()
-    kept = results.job_folder(runner.out, second) / results.RESULT
-    before = kept.stat().st_mtime_ns
-
-    assert [entry.done for entry in runner.planned()] == [False, True]
-    assert statuses(runner.run()) == ["ok", "ok"]
-    assert kept.stat().st_mtime_ns == before
-
-
 def test_failures_are_kept_apart_and_repeated(runner):
     runner.data = ["well", "raise:no", "kill"]
     runner.seeds = (1,)
@@ -67,109 +43,6 @@ def test_failures_are_kept_apart_and_repeated(runner):
     assert statuses(runner.run()) == ["ok", "crash", "crash"]
     assert len(runner.runs("job")) == 3
     assert runner.runs("suite")[0].info.status == "FAILED"
-
-
-def test_a_clock_that_is_set_breaks_no_limit_and_orphans_no_run(runner, monkeypatch):
-    """Here and in the workers, by a day, back and forth, and so is the time of the boot."""
-    from psutil import _pslinux
-
-    day, now, boot = 86_400.0, time.time, _pslinux.boot_time()
-    jumps = itertools.cycle((-day, day))
-    monkeypatch.setattr(time, "time", lambda: now() + next(jumps))
-    monkeypatch.setattr(_pslinux, "boot_time", lambda: boot + day * (now() % 2 > 1))
-    runner.data, runner.seeds = ["clock", "sleep:2"], (1,)
-    runner.limits = Limits(wall_seconds=600, cpu_seconds=600)
-    first = runner.run()
-    again = runner.run()
-
-    assert statuses(first) == statuses(again) == ["ok", "ok"]
-    assert first.problems == again.problems == []
-    assert all(0 <= result.wall_seconds < 600 for result in first.results)
-    assert len(runner.runs("job")) == 2
-    (suite,) = runner.runs("suite")
-    assert suite.info.status == "FINISHED"
-
-
-def test_two_processes_give_identical_results_and_events(runner, tmp_path):
-    runner.data, runner.seeds = ["well"], (1, 2, 3)
-    runner.run()
-    outs = [runner.out, tmp_path / "other"]
-    outs[1].mkdir()
-    child = [sys.executable, CHILD, outs[1], runner.uri, *runner.data]
-    environment = os.environ | {"PYTHONPATH": str(CHILD.parents[2])}
-    subprocess.run(child, env=environment, check=True, capture_output=True)
-    first, second = (results.read_results(out) for out in outs)
-
-    assert first == second
-    assert len(first) == 3
-    for one in first:
-        logs = [(results.job_folder(out, one.key) / results.EVENTS).read_bytes() for out in outs]
-        assert logs[0] == logs[1]
-
-
-def assert_all_gone(processes, within=900.0):
-    _, alive = psutil.wait_procs(processes, timeout=within)
-    for process in alive:
-        process.kill()
-    assert not alive
-
-
-class TestInterruptions:
-    data = ("well", "other", "sleep:0.3", "sleep:0.2", "third")
-
-    @pytest.fixture
-    def start(self, runner, zygote, tmp_path):
-        """Begin a run in a process of its own; what it prints goes to the file `said`."""
-
-        def begin(*data):
-            words = [CHILD, runner.out, runner.uri, *data]
-            with (tmp_path / "said").open("w") as out, (tmp_path / "complained").open("w") as err:
-                return zygote.start(words, cwd=tmp_path, out=out, err=err)
-
-        return begin
-
-    def test_ctrl_c_stops_all_and_leaves_nothing_half_written(self, runner, start):
-        process = start("well", "sleep:600", "ignore")
-        self.wait_for_results(runner.out, process)
-        time.sleep(0.3)
-        family = psutil.Process(process.pid).children(recursive=True)
-        process.send_signal(signal.SIGINT)
-        process.wait(240)  # the job that ignores signals sleeps for 600
-
-        assert process.returncode != 0
-        assert_all_gone(family)
-        assert all((f / results.RESULT).is_file() for f in runner.out.glob("jobs/*"))
-        assert not runner.runs("suite", "attributes.status = 'RUNNING'")
-
-    def test_kill_9_at_any_moment_is_made_good_by_the_next_run(self, runner, start, tmp_path):
-        """Killed at random moments: while jobs run, end, or are logged, and once at the start."""
-        moments = random.Random(7)
-        for already in (0, 1, 4, 8, 11):
-            process = start(*self.data)
-            self.wait_for_results(runner.out, process, already)
-            time.sleep(moments.random() * 0.3)
-            family = psutil.Process(process.pid).children(recursive=True)
-            process.kill()
-            process.wait()
-            assert_all_gone(family)
-        done = {r.key: r for r in results.read_results(runner.out)}
-        assert 11 <= len(done) <= 15
-
-        assert start(*self.data).wait(240) == 0, (tmp_path / "complained").read_text()
-        assert (tmp_path / "said").read_text().split() == ["ok"] * 15
-        after = {r.key: r for r in results.read_results(runner.out)}
-        assert len(after) == 15
-        assert after.items() >= done.items()
-        assert len(runner.runs("job")) == 15
-        assert len(runner.runs("configuration")) == 15 * CONFIGURATIONS
-        for level in ("suite", "job", "configuration"):
-            assert not runner.runs(level, "attributes.status = 'RUNNING'")
-        assert len(runner.runs("suite")) == 1
-        assert not list(runner.out.rglob("*.part"))
-
-    def wait_for_results(self, out, process, count=1):
-        # A folder may vanish in an rglob.
-        until(lambda: len(list(out.glob("jobs/*/result.json"))) >= count, process)
 
 
 class TestTrackingInTrouble:
@@ -209,17 +82,6 @@ class TestTrackingInTrouble:
 
         assert "it did not answer in time" in outcome.problems[0]
         self.assert_kept_and_made_good(runner, outcome, good)
-
-    def test_full(self, runner, monkeypatch):
-        def full(*_):
-            raise OSError(28, "No space left on device")
-
-        with monkeypatch.context() as patch:
-            patch.setattr("leaseboard.tasks.track.writers.log_artifacts", full)
-            outcome = runner.run()
-
-        assert "No space left on device" in outcome.problems[0]
-        self.assert_kept_and_made_good(runner, outcome, runner.uri)
 
     def test_a_store_that_is_busy_for_a_while_is_not_an_error(self, runner, monkeypatch):
         monkeypatch.setattr(recorder, "RETRY_SECONDS", (0.5, 2.0))

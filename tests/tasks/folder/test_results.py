@@ -72,20 +72,6 @@ def test_what_others_leave_in_the_folder_is_left_alone(tmp_path):
     assert all(path.exists() for path in stray)
 
 
-def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
-    target = tmp_path / "file"
-    results.write_atomically(target, b"old")
-
-    def full(_descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        results.write_atomically(target, b"new")
-    assert target.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [target]
-
-
 def test_two_runs_cannot_share_a_folder(tmp_path):
     with (
         results.locked(tmp_path),

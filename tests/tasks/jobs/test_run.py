@@ -67,19 +67,6 @@ def test_the_log_of_a_job_that_is_ended_has_the_rows_that_it_reached(tmp_path):
     assert 50 <= last.at < 500
 
 
-def test_an_algorithm_that_breaks_a_rule_fails_its_job_and_keeps_the_log(tmp_path):
-    job = job_of(
-        tmp_path,
-        "yield ConfigurationAdmitted(at=0, configuration=0, parameters={})\n"
-        "yield Eliminated(at=0, configuration=0, reason='why not')\n"
-        "yield LeaseGranted(at=0, configuration=0, amount=5)",
-    )
-
-    with pytest.raises(AuditError, match="has a LeaseGranted after"):
-        run_job(job, tmp_path)
-    assert len(list(read_log(tmp_path / "events.jsonl.gz"))) == 3
-
-
 ENVIRONMENTS_ = {
     "stream": (JOB.data, {}, None),
     "holdout": (JOB.data, {}, None),
@@ -130,15 +117,6 @@ def test_settings_go_to_the_algorithm_or_to_its_environment():
     )
     with pytest.raises(UsageError, match="did you mean 'max_rows'"):
         route_settings("online-automl", {"max_row": "10"})
-
-
-def test_equal_work_has_one_key_under_any_label():
-    key = JOB.key("digest", "version")
-
-    assert dataclasses.replace(JOB, name="other", repetition=4).key("digest", "version") == key
-    assert dataclasses.replace(JOB, seed=4).key("digest", "version") != key
-    assert dataclasses.replace(JOB, settings={"x": 1}).key("digest", "version") != key
-    assert JOB.key("digest", "newer") != key
 
 
 def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):

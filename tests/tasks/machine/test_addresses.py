@@ -57,14 +57,6 @@ def test_the_rest_stays():
         assert addresses.redacted(address) == said
 
 
-def test_the_addresses_of_a_command_are_known(monkeypatch):
-    for name in addresses.VARIABLES:
-        monkeypatch.setenv(name, f"http://{name}")
-    found = addresses.known(["run", "--tracking-uri", "http://a", "--tracking-uri=http://b"])
-
-    assert found == [*(f"http://{name}" for name in addresses.VARIABLES), "http://a", "http://b"]
-
-
 def test_variables_are_filled_from_the_environment(monkeypatch):
     monkeypatch.setenv("KEEP_PASSWORD", MARK)
 

@@ -16,7 +16,7 @@ from leaseboard.tasks.processes.limits import Limits
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
-UNTRUSTED = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it
+UNTRUSTED = "mine.py:Mine"  # the stand-ins do not read it
 
 
 def job(data, algorithm="vanilla"):
@@ -61,15 +61,12 @@ def run(workers, data, folder, algorithm="vanilla", key=None):
         ("chdir", "ok", ""),
     ],
 )
-@pytest.mark.parametrize("algorithm", ["vanilla", UNTRUSTED])
-def test_every_ending_has_its_status_and_the_next_job_runs(
-    shared, tmp_path, data, status, reason, algorithm
-):
-    ended = run(shared, data, tmp_path / "bad", algorithm)
-    after = run(shared, "well", tmp_path / "good", algorithm)
+def test_every_ending_has_its_status_and_the_next_job_runs(shared, tmp_path, data, status, reason):
+    ended = run(shared, data, tmp_path / "bad")
+    after = run(shared, "well", tmp_path / "good")
 
     assert (ended.status, ended.reason.removesuffix(", after 10 rows")) == (status, reason)
-    assert ended.key == job(data, algorithm).key("digest", "version")
+    assert ended.key == job(data).key("digest", "version")
     assert after.status == "ok"
     log = (tmp_path / "bad" / LOG).read_bytes() if (tmp_path / "bad" / LOG).exists() else b""
     if data == "garbage":
@@ -95,10 +92,9 @@ def test_data_that_changed_since_the_plan_are_a_crash(shared, tmp_path):
         ("eat-in-child", {"memory_mb": 700}, "memout", "700 MB of memory"),
     ],
 )
-@pytest.mark.parametrize("algorithm", ["vanilla", UNTRUSTED])
-def test_limits_hold_for_every_kind_of_job(tmp_path, data, limits, status, what, algorithm):
+def test_limits_hold(tmp_path, data, limits, status, what):
     with pool(Limits(**limits)) as workers:
-        ended = run(workers, data, tmp_path, algorithm)
+        ended = run(workers, data, tmp_path)
 
         after = ", after 10 rows" if ended.metrics else ""  # none if the log was not flushed
         assert (ended.status, ended.reason) == (status, f"over the limit of {what}{after}")
@@ -118,11 +114,18 @@ def _cmdline(process):
 
 
 @pytest.mark.parametrize("algorithm", ["vanilla", UNTRUSTED])
-def test_no_process_outlives_its_job(shared, tmp_path, algorithm):
-    pid_file = tmp_path / "orphan"
-
-    assert run(shared, f"fork:{pid_file}", tmp_path / "job", algorithm).status == "ok"
-    assert_gone(int(pid_file.read_text()))
+def test_no_process_outlives_its_job_and_none_runs_two_untrusted_ones(tmp_path, algorithm):
+    with pool() as workers:
+        seen = []
+        for name in ("first", "second"):
+            pid_file = tmp_path / name
+            assert (
+                run(workers, f"fork:{pid_file}", tmp_path / f"job-{name}", algorithm).status
+                == "ok"
+            )
+            assert_gone(int(pid_file.read_text()))
+            seen.append([worker.child.pid for worker in workers._workers])
+    assert seen == ([[], []] if algorithm == UNTRUSTED else [seen[0]] * 2)
 
 
 def test_stop_interrupts_running_jobs_and_closing_leaves_no_process(tmp_path):
@@ -185,10 +188,9 @@ def test_output_is_cut_at_its_limit_and_what_fits_is_kept_whole(tmp_path):
     assert whole == b"first\n" + b"x" * 99000 + b"\nlast\n"
 
 
-@pytest.mark.parametrize("algorithm", ["vanilla", UNTRUSTED])
-def test_a_job_that_prints_without_end_fills_no_disk(tmp_path, algorithm):
+def test_a_job_that_prints_without_end_fills_no_disk(tmp_path):
     with pool(Limits(output_mb=1, wall_seconds=1)) as workers:
-        ended = run(workers, "print-on", tmp_path, algorithm)
+        ended = run(workers, "print-on", tmp_path)
 
     assert ended.status == "timeout"
     assert (tmp_path / LOG).stat().st_size < 1_002_000

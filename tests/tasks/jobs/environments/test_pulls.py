@@ -34,16 +34,6 @@ def played(job, dataset=None):
     return env
 
 
-def test_a_dataset_becomes_arms_with_recorded_trials():
-    env = played(job())
-
-    assert env.pulls == [4, 4]
-    assert 0.5 < env.score().value <= 1
-    assert 0 <= env.score().metrics["test"] <= 1
-    assert env.score().metrics["exploitation.gaussian_nb"] == 0.5
-    assert env.score().metric == "validation_accuracy"
-
-
 def test_a_regression_needs_a_space_of_regressors():
     with pytest.raises(UsageError, match=r"is for classification.* or leave it out"):
         environments.make("pulls", load("sklearn:diabetes"), job(data="sklearn:diabetes"))
@@ -176,26 +166,6 @@ def test_another_content_of_a_space_is_another_job(tmp_path):
         spaces.digest(spaces.load_space(name)) in environments.resolve("pulls", {}).identity()
         for name in spaces.SUITED.values()
     )
-
-
-@pytest.mark.mirror
-def test_a_real_set_of_rising_bandits(mirror):
-    data = load("openml:1049", mirrors=(mirror,))
-    env = played(job("rising-bandits", "openml:1049", 12.0), data)
-
-    assert len(data.target) == 1458
-    assert 0.8 < env.score().value < 0.95
-
-
-@pytest.mark.mirror
-def test_a_real_task_of_er_ucb_with_its_authors_split(mirror):
-    data = load("mirror:erucb_split_glass", mirrors=(mirror,))
-    options = {"space": "er-ucb10", "arms": ["gaussian_nb", "extra_tree"], "protocol": "cv",
-               "optimiser": "random", "split_column": "split"}  # fmt: skip
-    env = played(job("er-ucb", data.reference, 10.0, options), data)
-
-    assert 0.4 < env.score().value < 0.9
-    assert 0.2 < env.score().metrics["test"] < 0.9
 
 
 @pytest.mark.parametrize("unit", get_args(Unit))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished
+from leaseboard.algorithms.events import ConfigurationAdmitted, ProbeFinished
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
@@ -57,13 +57,6 @@ def test_everyone_runs_on_pipelines_of_a_file(run, name):
     assert result.champion["name"] in ("constant", "bayes", "stump", "tree")
 
 
-def test_abc_is_within_epsilon_of_full_run(run):
-    best, _ = run("full-run")
-    found, events = run("abc", settings={"epsilon": "0.05"})
-    assert best.score - found.score <= 0.05
-    assert all(event.status == "ok" for event in events if isinstance(event, ProbeFinished))
-
-
 def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
     """Seconds decide whom GradientCI probes, and what samples may cost: they are recorded."""
     first, events = run("abc-tight", initial_rows=100)
@@ -74,25 +67,6 @@ def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
     assert again.score == first.score
     assert again.cpu_seconds == first.cpu_seconds > 0
     assert again.metrics["spent_cpu_seconds"] < 0.5 * first.metrics["spent_cpu_seconds"]
-
-
-def test_equal_pipelines_of_a_list_are_duplicates(run, tmp_path):
-    path = tmp_path / "doubles.py"
-    path.write_text(
-        "from sklearn.naive_bayes import GaussianNB\n"
-        "PIPELINES = [GaussianNB(), GaussianNB(), GaussianNB(var_smoothing=0.5)]\n"
-    )
-    _, events = run("abc", pipelines=str(path))
-    (double, *_) = [event for event in events if isinstance(event, Eliminated)]
-    assert (double.configuration, double.reason) == (1, "duplicate of configuration 0")
-
-
-def test_other_code_of_the_file_is_another_job(run, tmp_path):
-    first, _ = run("random-configuration")
-    again, _ = run("random-configuration")
-    (tmp_path / "quick.py").write_text(QUICK + "CHANGED = True\n")
-    other, _ = run("random-configuration")
-    assert first.key == again.key != other.key
 
 
 def test_verdicts_represent_learners(tmp_path):

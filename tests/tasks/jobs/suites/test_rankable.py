@@ -1,11 +1,9 @@
 """Naive baselines of suites on streams."""
 
-from pathlib import Path
-
 import pytest
 
 from leaseboard.tasks.jobs.suites.plan import with_baselines
-from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_names
+from leaseboard.tasks.jobs.suites.suite import Suite
 
 
 def of(*algorithms, **keys):
@@ -50,11 +48,3 @@ def test_baselines_see_the_rows_and_the_target_that_the_algorithms_see():
 def test_a_suite_on_no_stream_or_that_says_so_stays_what_it_is(algorithms, keys):
     suite = of(*algorithms, **keys)
     assert with_baselines(suite) is suite
-
-
-def test_the_shipped_suites_name_what_they_run():
-    conf = Path(__file__).resolve().parents[4] / "conf"
-    for name in suite_names(conf):
-        for member in members(name, conf):
-            suite = load_suite(member, conf)
-            assert names(with_baselines(suite)) == names(suite), member

@@ -1,4 +1,3 @@
-import itertools
 from pathlib import Path
 
 import pytest
@@ -45,6 +44,10 @@ WRONG = [
     *((MINIMAL + addition + "\n", words) for addition, words in ADDITIONS),
     (MINIMAL + "budgett: 3\n", "suite.yaml:4: unknown key 'budgett': did you mean 'budget'?"),
     (MINIMAL.replace("algorithms:", "algoritms:"), "'algoritms': did you mean 'algorithms'?"),
+    (
+        MINIMAL + "environment: {w: [1, {2: 3}]}\n",
+        "suite.yaml:4: environment: the key 2 is not text",
+    ),
     (MINIMAL + "limits:\n  wall_seconds: soon\n", "suite.yaml:5: limits.wall_seconds must"),
     (MINIMAL.replace("vanilla]", "vanilla, vanilla]"), "name 'vanilla' occurs twice"),
     (MINIMAL.replace("wine']", "wine', 'sklearn:wine']"), "data 'sklearn:wine' occurs twice"),
@@ -63,28 +66,6 @@ def test_what_is_wrong_is_one_short_line(tmp_path):
     said = {words: message(tmp_path, text) for text, words in WRONG}
 
     assert [words for words, line in said.items() if words not in line or len(line) > 4000] == []
-
-
-PLACES = [
-    ("data: [d]\nalgorithms:\n- algorithm: vanilla\n  settings: VALUE", 5),
-    ("data: [d]\nalgorithms:\n- algorithm: vanilla\n  environment: VALUE", 5),
-    ("algorithms: [vanilla]\ndata:\n- data: d\n  environment: VALUE", 5),
-    ("algorithms: [vanilla]\ndata: [d]\nenvironment: VALUE", 4),
-]
-
-
-def test_a_key_that_is_not_text_names_file_and_line(tmp_path):
-    """JSON has none, and keys of two types have no order: it was an internal error."""
-    keys = ("1", "2.5", "true", "null", "2026-01-01")
-    deep = ("{KEY: 2, a: 3}", "{w: {KEY: 2, a: 3}}", "{w: [1, [{KEY: 2}]]}")
-    wrongly = []
-    for key, value, (place, line) in itertools.product(keys, deep, PLACES):
-        text = place.replace("VALUE", value.replace("KEY", key))
-        said = message(tmp_path, f"title: t\n{text}")
-        if f"suite.yaml:{line}: " not in said or "text" not in said:
-            wrongly.append((text, said))
-
-    assert wrongly == []
 
 
 def test_listed_seeds_are_literal_and_derived_ones_share_the_environment():
