@@ -83,11 +83,6 @@ def entry(name: str) -> Entry:
     return _BY_NAME[name]
 
 
-def unrepeatable(name: str) -> str:
-    """Return why two runs of `name` with one seed may differ; empty if nothing is known of it."""
-    return _BY_NAME[name].unrepeatable if name in _BY_NAME else ""
-
-
 def environment_presets(name: str) -> Mapping[str, str]:
     """Return the options of its environment that `name` has unless a job says otherwise."""
     return _BY_NAME[name].environment if name in _BY_NAME else {}

@@ -7,13 +7,10 @@ that Dask runs again, because its worker died, is recorded once.
 
 from __future__ import annotations
 
-import atexit
-import os
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +23,7 @@ from leaseboard.flows.prefect_executor import PrefectExecutor
 from leaseboard.tasks.fetch.cached import FILE, receive
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.pool.workers import Attempt, WorkerPool
+from leaseboard.tasks.pool.workers import Attempt, lasting_pool
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.store.recorded import Store
 
@@ -114,21 +110,9 @@ class Remote:
             given = Prepared(folder / TABLE, folder / PARTS if PARTS in sent else None)
             home = folder / "job"
             home.mkdir()
-            result = _pool(self).run(job, key, home, given if sent else None)
+            pool = lasting_pool(self.limits, self.work, self.store)
+            result = pool.run(job, key, home, given if sent else None)
             files_of_job = {
                 path.name: path.read_bytes() for path in home.iterdir() if path.is_file()
             }
         return Attempt(result, files=files_of_job)
-
-
-@cache
-def _pool(remote: Remote) -> WorkerPool:
-    """Return a pool of processes that lasts as long as this Dask worker."""
-    prepare_environment(Path(tempfile.gettempdir()))
-    environment = {"LEASEBOARD_STORE": remote.store} if remote.store else {}
-    pool = WorkerPool(
-        os.cpu_count() or 1, remote.limits, work=remote.work, environment=environment
-    )
-    atexit.register(pool.close)
-    atexit.register(pool.stop)  # first: a job that still runs is waited for no longer
-    return pool

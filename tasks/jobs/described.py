@@ -25,8 +25,8 @@ from leaseboard.tasks.processes.limits import Limits
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 """What a file may use to be imported and its algorithm to be built."""
-_known: dict[tuple[str, bytes, str, str], Described | LeaseboardError] = {}
-"""By name, the file's content, the code it reaches, and settings: read once a process."""
+_known: dict[tuple[str, str, str], Described | LeaseboardError] = {}
+"""By name, the code that it reaches, and settings: read once a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,9 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     file = registry.file_of(algorithm)
     if file is None or not file.is_file():
         return _description(algorithm, settings)
-    asked = json.dumps(settings, sort_keys=True, default=str)
     path = file.resolve()
     code = hash_of(reachable([path], folders=frozenset([path.parent])))
-    # The content too: an error names a line, which a comment moves.
-    place = (f"{path}:{algorithm}", path.read_bytes(), code, asked)
+    place = (f"{path}:{algorithm}", code, json.dumps(settings, sort_keys=True, default=str))
     if place not in _known:
         try:
             _known[place] = in_fork(lambda: _description(algorithm, settings), file)

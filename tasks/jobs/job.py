@@ -75,8 +75,6 @@ class Job:
     """Number of the repetition, from 0."""
     metric: str = ""
     """A plugin's metric that it measures, too."""
-    predictions: bool = False
-    """Whether it writes each label with its prediction."""
 
     def __post_init__(self) -> None:
         for name in ("settings", "environment"):
@@ -107,8 +105,7 @@ class Job:
         identity = {
             name: value
             for name, value in _fields_of(self).items()
-            if name not in ("name", "data", "repetition")
-            and (name not in ("metric", "predictions") or value)
+            if name not in ("name", "data", "repetition") and (name != "metric" or value)
         }
         identity |= {"digest": digest, "version": version}
         canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)

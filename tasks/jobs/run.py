@@ -32,7 +32,6 @@ from leaseboard.algorithms.user_files import place
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import (
@@ -52,14 +51,8 @@ from leaseboard.tasks.machine.terminal import shown
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 """Name of the function that runs a job, which a worker imports."""
 
-PREDICTIONS = "predictions.parquet"
-"""File of each label with its prediction, in a job's folder."""
-
 MOST_REASON = 2000
 """Characters of a reason that are kept."""
-
-UNTRAINED = ("table", "curves", "verdicts")
-"""Protocols whose data are the outcomes of learners."""
 
 Sink = Callable[[Event], None]
 
@@ -86,13 +79,6 @@ def check(job: Job) -> None:
     """Raise UsageError for what is wrong with `job`, as far as that is known without data."""
     kind = describe(job.algorithm, job.settings).environment
     environments.resolve(kind, job.environment)
-    chooses = KINDS[kind].chooses
-    frozen = job.environment.get("protocol") in UNTRAINED or registry.unrepeatable(job.algorithm)
-    if job.predictions and (chooses == "system" or (chooses != "model" and frozen)):
-        raise UsageError(
-            f"predictions of {job.algorithm} cannot be written: what it finds is not a learner of"
-            " ours that could be fitted again: leave them out"
-        )
     for file in files(job):
         if not file.is_file():
             raise UsageError(f"no file {str(file)!r}: name an existing .py file")
@@ -120,8 +106,7 @@ def run_job(
 ) -> tuple[Result, Any]:
     """Run `job` and write its event log into `folder`, which exists.
 
-    - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails, and `PREDICTIONS`
-      if the job asks for them.
+    - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails.
     - `prepared`: the data and the environment's parts; without it both are made here.
     - `sinks`: called with each event, outside the measured time.
 
@@ -194,17 +179,6 @@ def run_job(
         auditor.close()
     reach("run.after-log")
     result = made(**_fields(auditor, env, *spent))
-    if job.predictions and result.status == "ok":
-        import pandas as pd  # of those that write them alone
-
-        if KINDS[algorithm.environment].chooses == "model":
-            found = dict(zip(("label", "prediction"), env.answers() or (), strict=False))
-        else:
-            from leaseboard.tasks.models import chosen
-
-            found = chosen.answers(dataset, job, result)
-        if found:
-            pd.DataFrame(found).to_parquet(folder / PREDICTIONS, index=False)
     return result, model if result.status == "ok" else None
 
 

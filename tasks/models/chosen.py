@@ -112,8 +112,6 @@ class Fit(NamedTuple):
     """The target of every row, as the learner takes it."""
     train: Rows
     test: Rows
-    validation: Rows
-    """Those that the score of the job is of; none where it is not of this fit alone."""
 
     def predict(self, rows: Rows) -> NDArray[Any]:
         """Return the predictions of `rows`."""
@@ -165,14 +163,6 @@ def _race(dataset: Dataset, job: Job, result: Result) -> StreamModel:
             " or libraries have changed, run it again"
         )
     return model
-
-
-def answers(dataset: Dataset, job: Job, result: Result) -> dict[str, Any]:
-    """Return the part, label and prediction of each row that scores of a job are of."""
-    fit, _ = _refit(dataset, job, result)
-    rows = np.concatenate([fit.validation, fit.test])
-    part = np.repeat(["validation", "test"], [len(fit.validation), len(fit.test)])
-    return {"part": part, "label": fit.labels[rows], "prediction": fit.predict(rows)}
 
 
 def _refit(
@@ -234,7 +224,7 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
     values = {**arm.constants, **chosen}
     model = recipes.build(arm.estimator, values, n_features, result.champion_seed)
     pipeline = Pipeline([("columns", encoder), ("model", model)])
-    return Fit(dataset, pipeline, labels_of(dataset), part.train, part.test, part.validation)
+    return Fit(dataset, pipeline, labels_of(dataset), part.train, part.test)
 
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
@@ -245,7 +235,7 @@ def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     labels = sampled.labels_of(dataset)
     model = able(drawn.build(dict(result.champion or {})), labels[train])
     pipeline = Pipeline([("columns", UnitRangeEncoder()), ("model", model)])
-    return Fit(dataset, pipeline, labels, train, test, test[:0])
+    return Fit(dataset, pipeline, labels, train, test)
 
 
 @dataclass

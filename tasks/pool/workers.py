@@ -8,6 +8,7 @@ are the ways to run a job by one, or in this process.
 
 import atexit
 import dataclasses
+import functools
 import json
 import os
 import queue
@@ -337,7 +338,7 @@ def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None
     out.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
     try:
-        result = _processes(limits).run(job, "", folder, prepared)
+        result = lasting_pool(limits).run(job, "", folder, prepared)
         home = results.begin(out, result.key)
         shutil.copytree(folder, home, dirs_exist_ok=True)
         results.finish(out, result)
@@ -347,15 +348,22 @@ def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None
 
 
 _STARTING = threading.Lock()
-_pools: dict[Limits, WorkerPool] = {}
 
 
-def _processes(limits: Limits) -> WorkerPool:
-    """Return a pool that lasts as long as this process, with a worker a core."""
+def lasting_pool(limits: Limits, work: str = RUN_JOB, store: str = "") -> WorkerPool:
+    """Return a pool that lasts as long as this process, with a worker a core.
+
+    - `store`: the address of the store of trials, if it is not that of this process.
+    """
     with _STARTING:
-        if limits not in _pools:
-            prepare_workers()
-            _pools[limits] = pool = WorkerPool(os.cpu_count() or 1, limits)
-            atexit.register(pool.close)
-            atexit.register(pool.stop)  # first: a job that still runs is waited for no longer
-        return _pools[limits]
+        return _lasting(limits, work, store)
+
+
+@functools.cache
+def _lasting(limits: Limits, work: str, store: str) -> WorkerPool:
+    prepare_workers()
+    environment = {"LEASEBOARD_STORE": store} if store else {}
+    pool = WorkerPool(os.cpu_count() or 1, limits, work=work, environment=environment)
+    atexit.register(pool.close)
+    atexit.register(pool.stop)  # first: a job that still runs is waited for no longer
+    return pool

@@ -138,10 +138,6 @@ class Suite(Strict):
     metric: Annotated[Name, Field(min_length=1)] | None = None
     """The metric by which leaderboards rank, instead of the score: `rmse`, `mae`, `r2`, `error`,
     `log_loss`, `kappa`, `kappa_temporal`, `skill`, those of tables, or one of a plugin."""
-    predictions: bool = False
-    """Each job writes `predictions.parquet` into its folder: labels and predictions, numbers in
-    the unit of the target, classes by their number in order; of a table's rows the column `part`
-    says `validation` or `test`; not for whole frameworks and recorded feedback."""
     normalise: Normalise | None = None
     """The algorithms whose losses are 0 and 1 of the normalised score."""
     baselines: bool = True
@@ -251,7 +247,6 @@ class Suite(Strict):
             environment={**self.environment, **entry.environment, **contender.environment},
             repetition=repetition,
             metric="" if self.metric in DIRECTIONS else self.metric or "",
-            predictions=self.predictions,
         )
 
 

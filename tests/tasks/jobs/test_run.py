@@ -1,10 +1,8 @@
 import dataclasses
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
@@ -16,7 +14,7 @@ from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.folder.event_logs import rows_reached
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.run import check, route_settings, run_job
+from leaseboard.tasks.jobs.run import route_settings, run_job
 from tests.algorithms import cheats
 
 JOB = Job("vanilla", "synthetic:fried?rows=500&seed=0", seed=3, environment_seed=3)
@@ -136,42 +134,3 @@ def test_no_algorithm_of_ours_ends_early(kind):
             with suppress(SkipError):  # of frameworks
                 *_, finished = play(entry.name, algorithm, tiny_environment(kind), 0)
                 assert finished.reason != "ended early", entry.name
-
-
-@pytest.mark.parametrize(("algorithm", "data"), [("vanilla", "fried"), ("apple", "fried")])
-def test_a_score_can_be_computed_again_from_the_predictions(tmp_path, algorithm, data):
-    job = Job(algorithm, f"synthetic:{data}?rows=300", 0, 0, predictions=True)
-    result, _ = run_job(job, tmp_path)
-    found = pd.read_parquet(tmp_path / "predictions.parquet")
-
-    assert result.score == pytest.approx(((found["label"] - found["prediction"]) ** 2).mean())
-    assert result.key != run_job(replace(job, predictions=False), tmp_path)[0].key
-
-
-ARMS = {"space": "er-ucb10", "arms": ["k_neighbors", "decision_tree"]}
-CHOSEN = [
-    ("rising-bandits", ARMS, "validation"),
-    ("er-ucb", ARMS | {"protocol": "cv"}, "test"),
-    ("abc", {"initial_rows": 100, "configurations": 3}, "test"),
-]
-
-
-@pytest.mark.parametrize(("algorithm", "options", "part"), CHOSEN)
-def test_the_predictions_of_what_is_chosen_give_its_scores(tmp_path, algorithm, options, part):
-    budget = None if algorithm == "abc" else 6
-    job = Job(
-        algorithm, "sklearn:wine", 0, 0, environment=options, budget=budget, predictions=True
-    )
-    result, _ = run_job(job, tmp_path)
-    found = pd.read_parquet(tmp_path / "predictions.parquet")
-    right = (found["label"] == found["prediction"]).groupby(found["part"]).mean()
-
-    assert right["test"] == result.metrics.get("test", result.score)
-    if part == "validation":
-        assert right["validation"] == result.score
-
-
-def test_predictions_without_a_learner_are_refused():
-    for algorithm, options in (("average", {"protocol": "table"}), ("flaml-default", {})):
-        with pytest.raises(UsageError, match=f"predictions of {algorithm} cannot be written"):
-            check(Job(algorithm, "sklearn:wine", 0, 0, environment=options, predictions=True))
