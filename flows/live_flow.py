@@ -13,7 +13,7 @@ from pydantic import Field
 
 from leaseboard.flows import prefect_events as events
 from leaseboard.flows.console import say
-from leaseboard.flows.live_update import UpdateBody, locked_update
+from leaseboard.flows.live_update import UpdateBody, run_update
 from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, current_run, emit
 from leaseboard.flows.prefect_executor import (
     PrefectExecutor,
@@ -110,9 +110,8 @@ def _scheduled(file: Path, out: Path | None) -> State[Any]:
     prepare_environment()
     settings, uri = read_settings(file), paths.tracking_uri()
     executor = PrefectExecutor()
-    result = locked_update(
-        settings, home_of(settings.name, out), datetime.now(UTC),
-        lambda body: executor.perform(lambda _: _steps(body, executor)),
-        file=file, tracking_uri=uri,
+    result = run_update(
+        settings, home_of(settings.name, out), datetime.now(UTC), file=file, tracking_uri=uri,
+        carry_out=lambda body: executor.perform(lambda _: _steps(body, executor)),
     )  # fmt: skip
     return _ended(settings.name, uri, result)

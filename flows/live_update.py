@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError
@@ -34,40 +35,16 @@ def run_update(
     file: Path | None = None,
     local: bool = False,
     tracking_uri: str | None = None,
-) -> UpdateResult:
-    """Update as a flow run of Prefect's, on a server of our own if none runs.
-
-    `tracking_uri` is the MLflow store in which candidates are published as versions of the model
-    of `file`; None if they are not.
-    """
-
-    def carry_out(body: UpdateBody) -> UpdateResult:
-        if local:
-            return body(Conduct(say))
-        from leaseboard.flows.live_flow import in_flow
-
-        address = os.environ.get("PREFECT_API_URL", "")
-        if address:
-            return in_flow(settings.name, address, body, tracking_uri or "")
-        with PrefectServer(server_log()) as server:
-            return in_flow(settings.name, server.wait(), body, tracking_uri or "")
-
-    return locked_update(settings, home, now, carry_out, file=file, tracking_uri=tracking_uri)
-
-
-def locked_update(
-    settings: LiveSettings,
-    home: Path,
-    now: datetime,
-    carry_out: Callable[[UpdateBody], UpdateResult],
-    *,
-    file: Path | None = None,
-    tracking_uri: str | None = None,
+    carry_out: Callable[[UpdateBody], UpdateResult] | None = None,
 ) -> UpdateResult:
     """Update while no other update can run.
 
-    - `carry_out`: calls the body that it gets, in this process or in a flow run.
+    - `tracking_uri`: the MLflow store in which candidates are published as versions of the model
+      of `file`; None if they are not.
+    - `carry_out`: calls the body that it gets; by default in this process if `local`, else in a
+      flow run of Prefect's.
     """
+    carry_out = carry_out or partial(_carry_out, settings.name, tracking_uri or "", local)
     state, uri, at = state_of(settings, home), tracking_uri or "", now.isoformat()
     page = page_link(settings, home, uri)
 
@@ -92,6 +69,19 @@ def locked_update(
             announce_news(state, settings.name, at, uri)
             raise
     return result
+
+
+def _carry_out(name: str, uri: str, local: bool, body: UpdateBody) -> UpdateResult:
+    """Update in this process, or in a flow run, on a server of our own if none runs."""
+    if local:
+        return body(Conduct(say))
+    from leaseboard.flows.live_flow import in_flow
+
+    with ExitStack() as stack:
+        address = os.environ.get("PREFECT_API_URL", "")
+        if not address:
+            address = stack.enter_context(PrefectServer(server_log())).wait()
+        return in_flow(name, address, body, uri)
 
 
 def _reason(error: Exception, file: Path | None) -> str:
