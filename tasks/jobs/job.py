@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -31,29 +31,9 @@ MOST_SCORE = 1e100
 """Score beyond which a model has diverged: its square would not be finite."""
 
 
-def text_keys(value: Any) -> Any:
-    """Return the value if all keys in it are text, as JSON and sorting need."""
-    odd = [key for key in _keys(value) if not isinstance(key, str)]
-    if odd:
-        raise ValueError(f"the key {short(repr(odd[0]))} is not text: put it into quotes")
-    return value
-
-
-def _keys(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        yield from value
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        for inner in value:
-            yield from _keys(inner)
-
-
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of one algorithm on one dataset with one seed.
-
-    Raises UsageError if a key of the settings or options is not text.
-    """
+    """One run of one algorithm on one dataset with one seed."""
 
     algorithm: str
     """A registered name, a plugin's, or ``path/to/file.py:Class``."""
@@ -77,11 +57,6 @@ class Job:
     """A plugin's metric that it measures, too."""
 
     def __post_init__(self) -> None:
-        for name in ("settings", "environment"):
-            try:
-                text_keys(getattr(self, name))
-            except ValueError as error:
-                raise UsageError(f"{name} of {self.name or self.algorithm}: {error}") from error
         presets = registry.environment_presets(self.algorithm)
         object.__setattr__(self, "environment", {**presets, **self.environment})
 

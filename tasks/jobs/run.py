@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -159,9 +158,8 @@ def run_job(
         setup_seconds=setup_seconds,
         events="events.jsonl.gz",
     )
-    with ExitStack() as stack:
-        log = stack.enter_context(LogWriter(folder / "events.jsonl.gz"))
-        auditor = Auditor()
+    auditor = Auditor()
+    with LogWriter(folder / "events.jsonl.gz") as log:
         try:
             model, *spent = _drive(
                 play(job.name or job.algorithm, algorithm, env, job.seed),
@@ -241,22 +239,15 @@ def _fields(auditor: Auditor, env: Environment, cpu: float, wall: float) -> dict
     An environment that replays recorded trials or probes, or asks another process, charges what
     they cost there; what this run spent is then the metric ``spent_cpu_seconds``.
     """
-    said = event_fields(auditor)
-    cost = env.cost
-    if cost is not None:
-        spent = cost.spent_cpu_seconds
-        said["metrics"]["spent_cpu_seconds"] = cpu if spent is None else spent
-        if cost.peak_memory_mb is not None:
-            said["metrics"]["peak_memory_mb"] = cost.peak_memory_mb
-    charged = cost or Cost(cpu, wall)
-    return said | {"cpu_seconds": charged.cpu_seconds, "wall_seconds": charged.wall_seconds}
-
-
-def event_fields(auditor: Auditor) -> dict[str, Any]:
-    """Return what the events of a complete run say of it, as fields of a `Result`."""
-    started, champion, known = auditor.started, auditor.champion, auditor.parameters
-    finished = auditor.close()
+    started, champion, finished = auditor.started, auditor.champion, auditor.close()
     assert started is not None  # no other event comes first
+    metrics = {name: float(value) for name, value in finished.metrics.items()}
+    charged = env.cost or Cost(cpu, wall)
+    if env.cost is not None:
+        spent = env.cost.spent_cpu_seconds
+        metrics["spent_cpu_seconds"] = cpu if spent is None else spent
+        if env.cost.peak_memory_mb is not None:
+            metrics["peak_memory_mb"] = env.cost.peak_memory_mb
     finite = abs(finished.score) <= MOST_SCORE
     complete = finished.reason != ENDED_EARLY
     early = f"ended early: {finished.at:g} of {started.budget:g} {started.unit}"
@@ -267,14 +258,16 @@ def event_fields(auditor: Auditor) -> dict[str, Any]:
         "score": finished.score if finite else None,
         "metric": finished.metric,
         "direction": finished.direction,
-        "metrics": {name: float(value) for name, value in finished.metrics.items()},
-        "champion": None if champion is None else known[champion],
+        "metrics": metrics,
+        "champion": None if champion is None else auditor.parameters[champion],
         "champion_seed": None if champion is None else auditor.seeds.get(champion),
         "unit": started.unit,
         "units": finished.at,
         "budget": started.budget if math.isfinite(started.budget) else None,
         "complete": complete,
         "settings": started.settings,
+        "cpu_seconds": charged.cpu_seconds,
+        "wall_seconds": charged.wall_seconds,
     }
 
 

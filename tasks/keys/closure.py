@@ -133,7 +133,7 @@ def files_of(top: str, folders: frozenset[Path] = frozenset()) -> Iterator[Path]
 def code_of(spec: ModuleSpec) -> Iterator[Path]:
     """Yield the files of a module; of a package all, as any of them may import the rest.
 
-    Of an installed distribution none, see `leaseboard.tasks.keys.versions.code_version`.
+    Of an installed distribution none, see `leaseboard.tasks.keys.versions.code_and_libraries`.
     """
     for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
         if not is_installed(place):

@@ -56,28 +56,6 @@ _COMPUTING = ("ConfigSpace", "hyperopt", "lightgbm", "pandas", "smac", "vowpalwa
 """Further ones that our code imports, each for the results of what imports it."""
 
 
-def code_version(
-    algorithm: str,
-    environment: str,
-    files: Iterable[Path] = (),
-    classes: Iterable[str] = (),
-    programs: Iterable[str] = (),
-) -> str:
-    """Return a hash of the code of an algorithm and its environment, with all that they import.
-
-    Of a user's file the modules count too that it imports from its folder or from ``PYTHONPATH``.
-
-    Code that reads data does not count: a key has the digest of the data.
-    For installed packages see `code_and_libraries`.
-
-    - `environment`: its kind.
-    - `files`: those of the user that its settings and its environment's options name.
-    - `classes`: those that it trains, as ``package.module:Class``.
-    - `programs`: modules of this project that it runs elsewhere, so that no import names them.
-    """
-    return code_and_libraries(algorithm, environment, files, classes, programs)[0]
-
-
 def code_and_libraries(
     algorithm: str,
     environment: str,
@@ -85,9 +63,16 @@ def code_and_libraries(
     classes: Iterable[str] = (),
     programs: Iterable[str] = (),
 ) -> tuple[str, str]:
-    """Return the version of the code, see `code_version`, and those of the libraries it imports.
+    """Return the version of the code of an algorithm and its environment, and of its libraries.
 
-    Of our code count libraries that compute, of a user's code all that are installed.
+    The code is all that they import. Of a user's file the modules count too that it imports from
+    its folder or from ``PYTHONPATH``. Code that reads data does not count: a key has the digest of
+    the data. Of our code count libraries that compute, of a user's code all that are installed.
+
+    - `environment`: its kind.
+    - `files`: those of the user that its settings and its environment's options name.
+    - `classes`: those that it trains, as ``package.module:Class``.
+    - `programs`: modules of this project that it runs elsewhere, so that no import names them.
     """
     file = registry.file_of(algorithm)
     named = {each.resolve() for each in (*files, *([file] if file else []))}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.keys.versions import code_version
+from leaseboard.tasks.keys.versions import code_and_libraries
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
 from leaseboard.tasks.live.rows import features_of, to_json
@@ -122,7 +122,7 @@ def _add(
         "leaseboard.created": f"{candidate.created}: {candidate.why}",
         "leaseboard.rows": str(candidate.learned),
         "leaseboard.data": f"{len(record.batches)} batches to {last}",
-        "leaseboard.code": code_version(live.recipe.algorithm, kind),
+        "leaseboard.code": code_and_libraries(live.recipe.algorithm, kind)[0],
     } | ({"leaseboard.flow_run": flow_run} if flow_run else {})
     text = f"`{candidate.name}` predicts `{live.settings.data.target}`."
     # Without an example: its rows would outlast their deletion by id or age.

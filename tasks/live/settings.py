@@ -7,9 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from leaseboard.tasks.jobs.job import text_keys
 from leaseboard.tasks.machine.addresses import is_variable
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
@@ -105,7 +104,7 @@ class ModelSettings(Strict):
 
     algorithm: Name = "online-automl"
     """A race of streams, a policy over arms, or a selection."""
-    settings: Annotated[dict[str, Any], AfterValidator(text_keys)] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
     """Its settings."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """The random seed."""

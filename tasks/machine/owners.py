@@ -25,7 +25,7 @@ def owner() -> str:
 
 @cache
 def _owner(pid: int) -> str:
-    return f"{platform.node()} {pid} {started(pid):.2f} {_machine()}"
+    return f"{platform.node()} {pid} {started(pid)} {_machine()}"
 
 
 def operator() -> str:
@@ -42,16 +42,12 @@ def _machine() -> str:
     return f"{boot.read_text().strip()}.{numbers.stat().st_ino}"
 
 
-def started(pid: int) -> float:
-    """Return when the process started, in seconds since the boot, which no set clock moves.
+def started(pid: int) -> str:
+    """Return when the process started, in ticks since the boot, which no set clock moves.
 
-    Raises psutil.NoSuchProcess if the process does not exist.
+    Raises OSError if the process does not exist.
     """
-    while True:
-        boot = psutil.boot_time()
-        seconds: float = psutil.Process(pid).create_time() - boot
-        if psutil.boot_time() == boot:  # else the clock was set in between
-            return seconds
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
 
 
 def is_alive(owner: str, beat: float | None = None) -> bool:
@@ -64,7 +60,9 @@ def is_alive(owner: str, beat: float | None = None) -> bool:
     if host and (machine or host) != (_machine() or platform.node()):
         return host != platform.node() if beat is None else time.time() - beat < GRACE
     try:
-        over = psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
-        return not over and f"{started(int(pid)):.2f}" == since
-    except (ValueError, psutil.Error):
+        return (
+            psutil.Process(int(pid)).status() != psutil.STATUS_ZOMBIE
+            and started(int(pid)) == since
+        )
+    except (ValueError, OSError, psutil.Error):
         return False

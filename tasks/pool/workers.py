@@ -202,10 +202,7 @@ class WorkerPool:
             if said["usage"] and not key:
                 raise UsageError(said["reason"])
             return Ending(said["status"], said["reason"])
-        try:
-            result = Result(**said["result"])
-        except TypeError as error:
-            return Ending("crash", f"the worker's answer is not understood: {error}")
+        result = Result(**said["result"])
         if key in {"", result.key}:
             return result
         return Ending(

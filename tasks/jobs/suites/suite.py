@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.jobs.diagnostic_codes import Codes
-from leaseboard.tasks.jobs.job import Job, text_keys
+from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.machine.paths import conf_files
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml, where
@@ -26,7 +26,7 @@ from leaseboard.tasks.processes.limits import Limits
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Name = Annotated[str, Field(max_length=200)]
-Settings = Annotated[dict[str, Any], AfterValidator(text_keys)]
+Settings = dict[str, Any]
 Value = TypeVar("Value")
 
 

@@ -10,7 +10,7 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import ROOT
-from leaseboard.tasks.keys.versions import code_version, recorded_key
+from leaseboard.tasks.keys.versions import code_and_libraries, recorded_key
 
 MINE = '''"""Mine."""
 from pydantic.dataclasses import dataclass
@@ -26,6 +26,10 @@ class Mine(Algorithm):
         # a comment
         yield from ()
 '''
+
+
+def code_version(*given, **named):
+    return code_and_libraries(*given, **named)[0]
 
 
 def forget():
