@@ -1,6 +1,6 @@
 """ChaCha for streams of one's own: the classes of the default, by the paper's rules."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import Any
 
 from leaseboard.algorithms.errors import UsageError, unknown
@@ -19,7 +19,6 @@ class _Published(OnlineModel):
 
     def __init__(
         self,
-        namespaces: Mapping[str, list[str]] | None = None,
         seed: int = 0,
         preset: str = "icml-eval",
         max_pending: int = 10_000,
@@ -28,7 +27,7 @@ class _Published(OnlineModel):
         self.preset = {name: each for each, name in PRESETS.items()}.get(preset, preset)
         if self.preset not in PRESETS:
             raise unknown("preset", preset, PRESETS)
-        super().__init__(namespaces, seed, PRESETS[self.preset], max_pending, **settings)
+        super().__init__(seed, PRESETS[self.preset], max_pending, **settings)
 
 
 class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
@@ -36,7 +35,7 @@ class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
 
     Parameters
     ----------
-    namespaces, seed, max_pending
+    seed, max_pending
         See `OnlineAutoMLRegressor`.
     preset : {"icml-eval", "flaml", "literal"}
         Rules of the evaluation that gave the paper's tables, of the authors' public program
@@ -67,7 +66,7 @@ class ChaChaClassifier(_Published, OnlineAutoMLClassifier):
 
     Parameters
     ----------
-    namespaces, seed, preset, max_pending, **settings
+    seed, preset, max_pending, **settings
         See `ChaChaRegressor`.
 
     Attributes

@@ -28,7 +28,6 @@ class _ScikitStream(BaseEstimator):
     algorithm: str = "online-automl"
     _: KW_ONLY
     settings: Mapping[str, Any] | None = None
-    namespaces: Mapping[str, list[str]] | None = None
     random_state: int | np.random.RandomState | None = 0
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -78,7 +77,7 @@ class _ScikitStream(BaseEstimator):
         kind, seed = getattr(streaming, self._kind), self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
-        return kind(self.namespaces, int(seed), self.algorithm, **self.settings or {})
+        return kind(int(seed), self.algorithm, **self.settings or {})
 
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
@@ -100,8 +99,6 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
         The registered name of a race, such as ``"online-automl"`` or ``"chacha-literal"``.
     settings : mapping of str to value, optional
         Of the algorithm, as in ``{"b": 10}``, see `OnlineAutoMLRegressor`.
-    namespaces : mapping of str to list of str, optional
-        Which columns belong to which namespace.
     random_state : int, RandomState instance or None
         An integer makes the model reproducible.
 
@@ -178,8 +175,6 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         The registered name of a race, such as ``"online-automl"`` or ``"chacha-literal"``.
     settings : mapping of str to value, optional
         Of the algorithm, as in ``{"b": 10}``, see `OnlineAutoMLClassifier`.
-    namespaces : mapping of str to list of str, optional
-        Which columns belong to which namespace.
     random_state : int, RandomState instance or None
         An integer makes the model reproducible.
 

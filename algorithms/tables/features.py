@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.hashing import hash_name
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.tables.row_reader import FEW, MISSING, RowReader, indicator, new_gaps
@@ -28,7 +27,6 @@ from leaseboard.algorithms.tables.values import (
     words_of,
 )
 
-_AS_IN = "as in {'a': ['x', 'y']}"
 _NOT_IN_VW = re.compile(r"[\s|:]")
 
 
@@ -38,26 +36,6 @@ def by_name(key: tuple[str, str]) -> tuple[Any, ...]:
     for part in parts:
         part[1::2] = [f"{len(n := digits.lstrip('0')):09d}{n}" for digits in part[1::2]]
     return parts, key
-
-
-def declared_spaces(namespaces: Any) -> dict[str, str]:
-    """Return the namespace of every feature; UsageError unless each has one only."""
-    if not isinstance(namespaces, Mapping):
-        raise UsageError(
-            f"namespaces {namespaces!r} must map names to lists of features: {_AS_IN}"
-        )
-    found: dict[str, str] = {}
-    for name, features in namespaces.items():
-        listed = isinstance(features, (list, tuple, set, frozenset))
-        if not listed or not all(isinstance(feature, str) for feature in features):
-            raise UsageError(f"namespace {name!r}: {features!r} is not a list of names: {_AS_IN}")
-        for feature in features:
-            if found.setdefault(feature, str(name)) != str(name):
-                raise UsageError(
-                    f"feature {feature!r} is in namespaces {found[feature]!r} and {name!r}:"
-                    " leave it in one"
-                )
-    return found
 
 
 def vw_name(name: str) -> str:
@@ -117,9 +95,6 @@ class FeatureMap:
 
     Parameters
     ----------
-    namespaces : mapping of str to sequence of str, optional
-        Which features, when they come without a namespace, belong to which namespace, with all
-        that is made of their texts, dates and gaps.
     most_namespaces : int
 
     Attributes
@@ -132,13 +107,8 @@ class FeatureMap:
 
     few: ClassVar[int] = FEW
 
-    def __init__(
-        self,
-        namespaces: Mapping[str, list[str]] | None = None,
-        most_namespaces: int = 10,
-    ) -> None:
+    def __init__(self, most_namespaces: int = 10) -> None:
         self.most_namespaces = most_namespaces
-        self._declared = declared_spaces(namespaces or {})
         self._columns: dict[Key, Feature] = {}
         self._called: dict[str, str] = {}
         self._groups: list[str] = []
@@ -294,30 +264,17 @@ class FeatureMap:
 
     def add(self, keys: Mapping[Key, Origin]) -> None:
         """Give every one of `keys`, none of which has one, a column; see `unknown`."""
-        spaces = self._remember(keys)
-        grouped = [key for key, space in spaces.items() if not space]
-        spaces |= dict(zip(grouped, self._homes(len(grouped)), strict=True))
-        for key, of in keys.items():
-            self._columns[key] = Feature(
-                len(self._columns), vw_name(spaces[key]), vw_name(key[1]), of
-            )
+        self._remember(keys)
+        homes = self._homes(sum(not space for space, _ in keys))
+        for (space, name), of in keys.items():
+            home = vw_name(space or next(homes))
+            self._columns[space, name] = Feature(len(self._columns), home, vw_name(name), of)
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_reader()
 
-    def _remember(self, keys: Mapping[Key, Origin]) -> dict[Key, str]:
-        """Count what is made of something else, and keep what people call it all.
-
-        Returns
-        -------
-        dict
-            The namespace that each of `keys` came with, or that was declared for it or for what it
-            is made of; "" where no namespace was declared.
-        """
-        spaces = {
-            (space, name): space or self._declared.get(name) or self._declared.get(of.column, "")
-            for (space, name), of in keys.items()
-        }
-        named = {vw_name(name): name for name in reversed(spaces.values()) if name}
+    def _remember(self, keys: Mapping[Key, Origin]) -> None:
+        """Count what is made of something else, and keep what people call namespaces."""
+        named = {vw_name(space): space for space, _ in reversed([*keys]) if space}
         self._called = named | self._called  # the first name counts
         self._n_indicators += sum(of.part == MISSING for of in keys.values())
         self._n_values.update(
@@ -325,7 +282,6 @@ class FeatureMap:
             for (space, name), of in keys.items()
             if of.column != name and name.endswith(f"={of.value}")
         )
-        return spaces
 
     def _make_reader(self) -> None:
         numbers = {
@@ -339,7 +295,6 @@ class FeatureMap:
     def state(self) -> dict[str, Any]:
         """Return all that `restored` needs, as plain values."""
         return {
-            "declared": self._declared,
             "columns": [
                 (*key, each.space, each.name, *astuple(each.origin))
                 for key, each in self._columns.items()
@@ -353,7 +308,7 @@ class FeatureMap:
     def restored(cls, state: Mapping[str, Any]) -> Self:
         """Return a map with the columns of `state`."""
         features = cls()
-        features._declared, features._groups = state["declared"], state["groups"]
+        features._groups = state["groups"]
         for place, (given, key, space, name, *of) in enumerate(state["columns"]):
             features._columns[given, key] = Feature(place, space, name, Origin(*of))
         features._begins = {(space, name): begin for space, name, begin in state["begins"]}

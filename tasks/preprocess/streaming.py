@@ -98,7 +98,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
             target, shift = log_target(target)
         labels = target[order]
     rows = dataset.features.iloc[order]
-    encoder = FeatureMap(None, options.namespaces)
+    encoder = FeatureMap(options.namespaces)
     with naming(dataset.reference):
         try:
             features, births = encoder.encode(_as_columns(rows, options), learns=True)

@@ -41,17 +41,16 @@ class OnlineModel:
 
     def __init__(
         self,
-        namespaces: Mapping[str, list[str]] | None = None,
         seed: int = 0,
         algorithm: str = "online-automl",
         max_pending: int = 10_000,
         **settings: Any,
     ) -> None:
-        self.namespaces, self.seed = namespaces, seed
-        self.algorithm, self.max_pending, self.settings = algorithm, max_pending, settings
+        self.seed, self.algorithm = seed, algorithm
+        self.max_pending, self.settings = max_pending, settings
         self._events: list[Event] = []
         self._racing = racing_of(algorithm, settings)
-        self._features = FeatureMap(namespaces)
+        self._features = FeatureMap()
         self.entity: str = getattr(self._racing, "entity", "")
         self._entities: dict[str, int] = {}  # numbers of those that were learned
         self._race: Race | None = None
@@ -336,13 +335,8 @@ class OnlineModel:
     def restored(cls, state: dict[str, Any], name: str) -> Self:
         """Return the model of the state in a file called `name`; see `load`."""
         try:
-            namespaces: dict[str, list[str]] = {}
-            for feature, space in state["features"]["declared"].items():
-                namespaces.setdefault(space, []).append(feature)
-            model = cls(
-                namespaces or None, state["seed"], state["algorithm"], state["max_pending"],
-                **state["settings"],
-            )  # fmt: skip
+            own = state["settings"]
+            model = cls(state["seed"], state["algorithm"], state["max_pending"], **own)
             model._fill(state)
         except plain.UNFIT as error:
             raise plain.damaged(name) from error

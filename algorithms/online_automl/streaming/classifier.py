@@ -34,10 +34,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
 
     Parameters
     ----------
-    namespaces : mapping of str to list of str, optional
-        Which features belong to which namespace, for examples without namespaces of their own.
-        Interactions are products of namespaces. By default the features of the first example, by
-        name, are cut into up to ten groups.
     seed : int
         Same seed, same examples: same predictions.
     algorithm : str
@@ -126,13 +122,12 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
 
     def __init__(
         self,
-        namespaces: Mapping[str, list[str]] | None = None,
         seed: int = 0,
         algorithm: str = "online-automl",
         max_pending: int = 10_000,
         **settings: Any,
     ) -> None:
-        super().__init__(namespaces, seed, algorithm, max_pending, **settings)
+        super().__init__(seed, algorithm, max_pending, **settings)
         self.classes: list[Hashable] = []
         self.waited: dict[Hashable, float] = {}  # shares of what was last predicted with an id
 

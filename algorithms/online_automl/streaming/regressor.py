@@ -27,10 +27,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
 
     Parameters
     ----------
-    namespaces : mapping of str to list of str, optional
-        Which features belong to which namespace, for examples without namespaces of their own.
-        Interactions are products of namespaces. By default the features of the first example, by
-        name, are cut into up to ten groups.
     seed : int
         Same seed, same examples: same predictions.
     algorithm : str

@@ -96,8 +96,6 @@ def test_a_missing_column_of_a_frame_counts_zero_and_an_array_has_all():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"namespaces": 3}, r"namespaces 3 must map names to lists of features: as in \{"),
-        ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
         ({"b": 0}, "online-automl: setting b=0 must be greater"),
         ({"algorithm": "chacha-flml"}, "unknown algorithm 'chacha-flml': did you mean 'chacha-f"),
         ({"algorithm": "apple"}, "algorithm 'apple' is not a race .*chacha-literal"),

@@ -69,7 +69,7 @@ def test_the_same_labels_make_the_same_state_whenever_they_come(delay, learned, 
 
 def test_what_waits_is_saved_and_goes_on_exactly(tmp_path):
     x, y = examples(400)
-    model = OnlineAutoMLRegressor({"mine": ["a", "b"]}, max_pending=50, **SMALL)
+    model = OnlineAutoMLRegressor(max_pending=50, **SMALL)
     for t in range(200):
         model.predict_one(x[t] | {"text": "red", "none": None, "space": {"d": t}}, id=(t, "é"))
         if t % 3:
