@@ -64,27 +64,26 @@ def numbers_alone(X: Any) -> Any:
     DataError
         See `standard_type`.
     """
-    named = isinstance(X, pd.DataFrame)
     if hasattr(X, "tocsr"):  # scikit-learn refuses a sparse matrix
         return X
-    if named:
+    if isinstance(X, pd.DataFrame):
         X = standard_types(X)
-    elif getattr(X, "dtype", None) is not None and X.dtype.kind == "m":
-        return seconds_of(X)
-    for name, column in X.items() if named else [("", np.asarray(X))]:
-        kind = column.dtype.kind
-        objects = np.asarray(column).ravel().tolist() if kind == "O" else ()
-        where = f"column {name!r}" if named else "X"
-        for what, kinds, is_one in (
-            ("dates or durations", "mM", lambda one: isinstance(one, NO_NUMBERS) or is_date(one)),
-            ("texts", "SUT", lambda one: isinstance(one, str | bytes)),
-        ):
-            if kind in kinds or any(map(is_one, objects)):
-                raise TypeError(
-                    f"{where} holds {what}, and this estimator takes numbers:"
-                    " OnlineAutoMLRegressor and OnlineAutoMLClassifier read a DataFrame with"
-                    f" {what.partition(' ')[0]}, by learn_many; or make numbers of them"
-                )
+        others = [name for name in X if not pd.api.types.is_numeric_dtype(X[name])]
+        where = f"column {others[0]!r}" if others else ""
+    else:
+        given = np.asarray(X)
+        if given.dtype.kind == "m":
+            return seconds_of(given)
+        objects = given.ravel().tolist() if given.dtype.kind == "O" else ()
+        refused = (str, bytes, *NO_NUMBERS)
+        no_number = any(isinstance(one, refused) or is_date(one) for one in objects)
+        where = "X" if no_number or given.dtype.kind in "MSUT" else ""
+    if where:
+        raise TypeError(
+            f"{where} holds texts or dates, and this estimator takes numbers: make numbers of"
+            " them, or OnlineAutoMLRegressor and OnlineAutoMLClassifier learn a DataFrame with"
+            " them by learn_many"
+        )
     return X
 
 

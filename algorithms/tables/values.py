@@ -39,6 +39,8 @@ class DateParts(NamedTuple):
         0 to 23.
     weekday : int or ndarray
         0 is Monday.
+    month : int or ndarray
+        1 to 12.
     yearday : int or ndarray
         1 to 366.
     days : float or ndarray
@@ -47,6 +49,7 @@ class DateParts(NamedTuple):
 
     hour: Any
     weekday: Any
+    month: Any
     yearday: Any
     days: Any
 
@@ -57,7 +60,7 @@ def date_parts(microseconds: Any) -> DateParts:
     Examples
     --------
     >>> date_parts(microseconds_of(np.datetime64("2024-02-29T18")))
-    DateParts(hour=18, weekday=3, yearday=60, days=19782.75)
+    DateParts(hour=18, weekday=3, month=2, yearday=60, days=19782.75)
     """
     day = microseconds // DAY
     # The civil calendar by eras of 400 years that begin on the first of March.
@@ -68,6 +71,7 @@ def date_parts(microseconds: Any) -> DateParts:
     return DateParts(
         hour=microseconds // HOUR % 24,
         weekday=(day + 3) % 7,
+        month=((5 * of_year + 2) // 153 + 2) % 12 + 1,
         # The last 60 days of a year of that calendar are the first ones of the next.
         yearday=of_year + 60 + leap - (of_year >= 306) * (365 + leap),
         days=microseconds / DAY,

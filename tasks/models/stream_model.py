@@ -118,7 +118,7 @@ class StreamModel(TableModel):
           `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLRegressor`.
         - `labels`: when they arrive, see `leaseboard.algorithms.environments.arrival`.
         """
-        model = MODELS[task](None, seed, algorithm, **{"max_pending": WAITING, **(settings or {})})
+        model = MODELS[task](seed, algorithm, **{"max_pending": WAITING, **(settings or {})})
         kinds = {model.entity: "text"} if model.entity else {}
         model.about = {TARGET: target, COLUMNS: kinds, LABELS: str(Arrival.parse(labels))}
         return cls(model)

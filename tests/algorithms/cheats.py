@@ -46,15 +46,6 @@ class PeekFeatures(OnStream):
         yield from env.record(np.roll(env.stream.features[: env.budget, 0], -1))
 
 
-class PeekBlock(OnStream):
-    """look_ahead: learns a block of 32 before it predicts it."""
-
-    def run(self, env, seed):
-        for start in range(0, env.budget, 32):
-            labels = env.stream.labels[start : min(start + 32, env.budget)]
-            yield from env.record(np.full(len(labels), labels.mean(), dtype=np.float32))
-
-
 class PeekBeyond(OnStream):
     """look_ahead: learns the examples after its budget."""
 

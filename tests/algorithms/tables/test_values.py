@@ -22,6 +22,7 @@ def test_parts_are_those_of_the_calendar():
 
     assert np.array_equal(parts.hour, times.hour)
     assert np.array_equal(parts.weekday, times.day_of_week)
+    assert np.array_equal(parts.month, times.month)
     assert np.array_equal(parts.yearday, times.day_of_year)
     assert parts.days[-1] - parts.days[0] == (times[-1] - times[0]) / pd.Timedelta(days=1)
 
