@@ -28,6 +28,8 @@ def examples_of(X: Any) -> list[dict[Hashable, Any]]:
     given = np.asarray(X)
     if given.dtype.kind == "m":
         given = seconds_of(given)
+    if given.shape == (0,):
+        return []
     if given.dtype.kind not in "fiub" or given.ndim != 2:
         raise UsageError(
             f"a block of shape {given.shape} and type {given.dtype} must hold numbers and be of"
