@@ -20,7 +20,7 @@ KERNELS := $(shell find algorithms -name "*.pyx" -o -name "*.pxd")
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
-.PHONY: bench test mutants machines golden lint ui docs tables screenshots install lock sbom audit clean
+.PHONY: bench test machines golden lint ui docs tables screenshots install lock sbom audit clean
 
 bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
@@ -95,11 +95,6 @@ lock: $(STAMP)
 		--no-emit-trusted-host --output-file $(VENV)/pinned.txt $(VENV)/pins.txt $(VENV)/wanted.txt
 	cat $(VENV)/pinned.txt >> $(VENV)/requirements.lock
 	mv $(VENV)/requirements.lock requirements.lock
-
-# Mutants of the modules that guarantees rest on: which of them the tests notice. cosmic-ray makes them.
-mutants: $(STAMP)
-	$(PIP) install --quiet --target $(VENV)/mutants cosmic-ray==8.7.0
-	PYTHONPATH=$(VENV)/mutants $(BIN)/python tests/mutants.py $(ARGS)
 
 # A bill of materials, as CycloneDX: what `make` installs, with the digests of all files.
 sbom:

@@ -43,7 +43,7 @@ def webhook():
 
 
 @pytest.fixture
-def prefect(tmp_path, monkeypatch, environment, prefect_tables):
+def prefect(tmp_path, monkeypatch, environment, prefect_tables, forked_workers, forked_services):
     from prefect.settings import PREFECT_API_URL, temporary_settings
 
     prefect_tables(Path(os.environ["PREFECT_HOME"]))

@@ -1,15 +1,11 @@
 """``leaseboard demo`` works in an empty folder, without the network."""
 
-import subprocess
-import sys
-
 import pandas as pd
 
 
-def test_the_demo_learns_predicts_and_builds_two_leaderboards(tmp_path):
-    command = [sys.executable, "-m", "leaseboard", "demo"]
-    words = [*command, "--output", "leaseboard-demo"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_the_demo_learns_predicts_and_builds_two_leaderboards(tmp_path, zygote):
+    words = ["-m", "leaseboard", "demo", "--output", "leaseboard-demo"]
+    done = zygote.run(words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
     folder = tmp_path / "leaseboard-demo"
@@ -21,4 +17,4 @@ def test_the_demo_learns_predicts_and_builds_two_leaderboards(tmp_path):
         assert set(results["status"]) == {"ok"}
         assert best in set(results["name"])
         assert (folder / name / "report.html").is_file()
-    assert "leaseboard run leaseboard-demo/stream.yaml" in done.stdout
+    assert "leaseboard run leaseboard-demo/stream.yaml" in done.stdout.decode()

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_equal
 
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
@@ -49,8 +50,7 @@ def test_a_file_in_two_halves_is_learned_as_at_once(call, suffix, target, settin
     states = [load_file(Path(name)).state() for name in ("one", "two")]
     for state in states:  # each file measures forecasts of its own last rows
         (state["late"] or {}).pop("ahead", None)
-    with np.printoptions(threshold=10**7, precision=17):
-        assert repr(states[0]) == repr(states[1])
+    assert_equal(*states)
     halves = pd.concat([pd.read_csv("first.out.csv"), pd.read_parquet("second.out.parquet")])
     whole = pd.read_csv("all.out.csv")
     if target == "sold":  # a csv has the fewest digits of the same 32 bits

@@ -11,11 +11,12 @@ _numbers = itertools.count(40 * os.getpid())
 
 def until(holds, process=None, said=lambda: "", within=900.0):
     """Wait until `holds` returns something, which is returned, while `process` runs."""
-    deadline = time.monotonic() + within
+    deadline, pause = time.monotonic() + within, 0.01
     while not (found := holds()):
         assert process is None or process.poll() is None, said()
         assert time.monotonic() < deadline, said()
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(1.2 * pause, 0.3)  # an answer costs who is asked
     return found
 
 
