@@ -1,7 +1,6 @@
-"""Disk usage and damaged files."""
+"""Disk usage, and SQLite files."""
 
 import errno
-import itertools
 import os
 import sqlite3
 from pathlib import Path
@@ -9,9 +8,6 @@ from pathlib import Path
 FULL = "the disk is full"
 """Beginning of the reason why a job that a full disk ended has no score."""
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-
-DAMAGED = ".damaged-"
-"""Prefix of the number in the name of a damaged file."""
 
 _SIDE_FILES = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite keeps next to a database."""
@@ -59,18 +55,6 @@ def _size(file: Path) -> int:
         return file.lstat().st_size
     except FileNotFoundError:
         return 0
-
-
-def move_away(path: Path) -> Path:
-    """Rename a file that cannot be used, and a database's side files; return the new name."""
-    names = (path.with_name(f"{path.name}{DAMAGED}{n}") for n in itertools.count(1))
-    new = next(name for name in names if not name.exists())
-    path.rename(new)
-    for suffix in _SIDE_FILES:
-        side = path.with_name(path.name + suffix)
-        if side.exists():
-            side.rename(new.with_name(new.name + suffix))
-    return new
 
 
 def remove_database(path: Path) -> None:

@@ -6,7 +6,6 @@ the kernel, those of a server with the connection.
 
 import fcntl
 import os
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,7 +19,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted, scrubbed
 from leaseboard.tasks.machine.failpoints import reach
 
@@ -33,24 +31,13 @@ _VERSIONS = sa.Table(
     sa.Column("name", sa.String(64), primary_key=True),
     sa.Column("version", sa.Integer, nullable=False),
 )
-"""The version of each schema that has tables in a database; version 1 has no row."""
-_DAMAGE = (
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_ERROR,  # a table of our name that is not ours
-    sqlite3.SQLITE_IOERR_SHORT_READ,
-    sqlite3.SQLITE_NOTADB,
-)
-"""What SQLite says of a file that holds something else than it should."""
+"""The version of each schema that has tables in a database."""
 _REFUSALS = (SQLAlchemyError, OSError, ImportError)
 """ImportError: of a server's driver."""
 _MAKING = 0x1EA5EB0A2D
 """The number of the lock under which a server's tables are made."""
 _KEEPALIVE = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10"
 """A server notices within two minutes that the machine of a lock's holder has gone."""
-
-
-class DamagedDatabaseError(LeaseboardError):
-    """Error of a SQLite file that holds something else than it should."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +57,6 @@ class StoreSchema:
         How the user begins again where a version cannot be read.
     patience : float
         Seconds that the database may be busy with what others write.
-    is_replaceable : bool
-        Whether a file that was removed is made again, because all it holds can be computed again.
     has_readers : bool
         Whether it is read while it is written: SQLite then logs ahead of the file.
     """
@@ -83,7 +68,6 @@ class StoreSchema:
     version: int = 1
     rebuild: str = ""
     patience: float = 30.0
-    is_replaceable: bool = False
     has_readers: bool = False
 
 
@@ -100,16 +84,11 @@ class Database:
         self.place, self.schema = place, schema
         self.path = place if isinstance(place, Path) else None
         self._url = _url_of(place, schema.noun)
-        self._engines: dict[tuple[int, tuple[int, int] | None], sa.Engine] = {}
+        self._engines: dict[tuple[int, int | None], sa.Engine] = {}
         """By process and file: after a fork, or with another file, a process connects again."""
 
     def __str__(self) -> str:
         return str(self.path or redacted(str(self.place)))
-
-    @property
-    def exists(self) -> bool:
-        """True if the file exists; a server's database always does."""
-        return self.path is None or self.file() is not None
 
     @contextmanager
     def begin(self) -> Iterator[sa.Connection]:
@@ -137,17 +116,6 @@ class Database:
                 raise busy
             yield  # not reported: what goes wrong in here is not the database's fault
 
-    def file(self) -> tuple[int, int] | None:
-        """Return which file has the name now; None if it does not exist, and of a server."""
-        if self.path is None:
-            return None
-        with self.reported():
-            try:
-                found = os.stat(self.path)  # noqa: PTH116  (a third of the time)
-            except FileNotFoundError:
-                return None
-        return found.st_dev, found.st_ino
-
     @contextmanager
     def reported(self, kinds: tuple[type[Exception], ...] = _REFUSALS) -> Iterator[None]:
         """Report a refusal of the database or the system in one line without secrets."""
@@ -159,11 +127,7 @@ class Database:
             line = str(said).strip().partition("\n")[0]
             if self.path is None:
                 line = scrubbed(line, [self._url.render_as_string(hide_password=False)])
-            code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
-            is_damage = isinstance(cause, sqlite3.Error) and code in _DAMAGE
-            is_damage |= self.path is not None and os.path.isdir(self.path)  # noqa: PTH112  (raises nothing)
-            kind = DamagedDatabaseError if is_damage else LeaseboardError
-            raise kind(
+            raise LeaseboardError(
                 f"the {self.schema.noun} {self} cannot be used: {line}: {self.schema.fix}"
             ) from error
 
@@ -172,13 +136,14 @@ class Database:
 
         What is written to a file that was removed is lost.
         """
-        found = self.file()
-        if self.path is not None and found is None:
-            if self._engines and not self.schema.is_replaceable:
-                raise FileNotFoundError("the file was removed")
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.touch()
-            found = self.file()
+        found = None
+        if self.path is not None:
+            if not self.path.exists():
+                if self._engines:
+                    raise FileNotFoundError("the file was removed")
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                self.path.touch()
+            found = self.path.stat().st_ino
         key = os.getpid(), found
         if key not in self._engines:
             made = self._connect()
@@ -209,25 +174,21 @@ class Database:
 
     def _prepare(self, connection: sa.Connection) -> None:
         """Make the tables; refuse those of another version."""
-        schema = self.schema
+        schema, own = self.schema, _VERSIONS.c.name == self.schema.name
         there = set(sa.inspect(connection).get_table_names())
-        is_new = there.isdisjoint(schema.metadata.tables)
-        version = schema.version if is_new else 1
-        if _VERSIONS.name in there:
-            asked = sa.select(_VERSIONS.c.version).where(_VERSIONS.c.name == schema.name)
-            version = connection.scalar(asked) or version
+        _VERSIONS.create(connection, checkfirst=True)
+        if there.isdisjoint(schema.metadata.tables):
+            # First of all: it begins the transaction, in which SQLite makes tables, too.
+            connection.execute(sa.delete(_VERSIONS).where(own))
+            values = {"name": schema.name, "version": schema.version}
+            connection.execute(_VERSIONS.insert().values(values))
+        version = connection.scalar(sa.select(_VERSIONS.c.version).where(own)) or 1
         if version != schema.version:
             raise LeaseboardError(
                 f"the {schema.noun} {self} has format {version} of {schema.name!r}, and this"
                 f" version of Leaseboard reads {schema.version}: install the version that wrote"
                 f" it, or {schema.rebuild or schema.fix}"
             )
-        if schema.version > 1 and is_new:
-            # First of all: it begins the transaction, in which SQLite makes tables, too.
-            _VERSIONS.create(connection, checkfirst=True)
-            values = {"name": schema.name, "version": schema.version}
-            made = INSERT[connection.dialect.name](_VERSIONS).values(values)
-            connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
         schema.metadata.create_all(connection)
 
     def _lock_file(self, key: str, holder: ExitStack, *, wait: bool) -> bool:
@@ -258,12 +219,6 @@ class Database:
     @cached_property
     def _lock_engine(self) -> sa.Engine:
         return sa.create_engine(self._url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-
-    def move_away(self, found: tuple[int, int] | None) -> Path | None:
-        """Rename the file that was `found` damaged, unless another process has done so."""
-        assert self.path is not None
-        with self.lock("damaged"), self.reported():
-            return disk.move_away(self.path) if found and self.file() == found else None
 
 
 def _log_ahead(connection: Any, _: object) -> None:

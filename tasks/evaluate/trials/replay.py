@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from time import perf_counter, thread_time
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,10 @@ from leaseboard.tasks.evaluate.trials.optimisers import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.processes.limits import Limits
-from leaseboard.tasks.store.recorded import Record, Records, Store
+from leaseboard.tasks.store.recorded import Record, Store
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.store.record_table import Records
 
 _LIBRARIES = {
     "guided": ("hyperopt",),
@@ -62,8 +66,8 @@ class _TrialStream:
 
     def suggest(self, n: int) -> tuple[Suggestion, tuple[float, float]]:
         """Return the configuration of trial `n`, and the CPU and wall seconds of the decision."""
-        if self._optimiser is None or n < self._known:  # a damaged record is made again
-            self._optimiser, self._known = self._make(), 0
+        if self._optimiser is None:
+            self._optimiser = self._make()
         for past in range(self._known, n):
             record = self.records[past]
             known = Suggestion(record["arm"], record["parameters"], record["fidelity"])

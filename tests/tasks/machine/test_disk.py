@@ -11,14 +11,3 @@ def test_links_and_absent_files_use_nothing(tmp_path):
     assert disk.used(tmp_path / "a") == 1000 + link
     assert disk.used(tmp_path / "big") == 50_000
     assert disk.used(tmp_path / "absent") == 0
-
-
-def test_a_renamed_file_keeps_its_simple_models_and_takes_a_free_name(tmp_path):
-    for _ in range(2):
-        for name in ("a.db", "a.db-wal"):
-            (tmp_path / name).touch()
-        disk.move_away(tmp_path / "a.db")
-
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "a.db.damaged-1", "a.db.damaged-1-wal", "a.db.damaged-2", "a.db.damaged-2-wal",
-    ]  # fmt: skip
