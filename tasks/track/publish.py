@@ -54,8 +54,8 @@ def publish(
 ) -> Place:
     """Describe a suite's run and experiments by the leaderboard, and attach files.
 
-    The run gets the standings as metrics. Their step counts the suite's runs with a leaderboard,
-    so that a chart of all of them shows an algorithm over time.
+    The run gets the standings as metrics at the time when it began, so that a chart of all of them
+    by wall time shows an algorithm over time.
 
     Raises TrackingError if the store cannot be used or does not know the suite's run.
 
@@ -111,19 +111,13 @@ def _log_standings(
     """Log the standings; the tag that says that a run has them comes last."""
     from mlflow.entities import Metric
 
-    run_id, at, night = run.info.run_id, run.info.start_time, run.data.tags.get(NIGHT)
-    if night is None:
-        newest = client.search_runs(
-            [run.info.experiment_id], NIGHTS, max_results=1,
-            order_by=["attributes.start_time DESC"],
-        )  # fmt: skip
-        night = str(1 + max((int(each.data.tags[NIGHT]) for each in newest), default=0))
+    run_id, at = run.info.run_id, run.info.start_time
     metrics = [
-        Metric(sound_key(f"{measure}/{name.replace('/', '_')}"), value, at, int(night))
+        Metric(sound_key(f"{measure}/{name.replace('/', '_')}"), value, at, 0)
         for measure, values in standings.items()
         for name, value in values.items()
         if math.isfinite(value)
     ]
     for start in range(0, len(metrics), METRICS_PER_BATCH):
         client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
-    client.set_tag(run_id, NIGHT, night)
+    client.set_tag(run_id, NIGHT, "true")

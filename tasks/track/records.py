@@ -30,7 +30,7 @@ MAX_KEY = 250
 OWNER, HEARTBEAT = "leaseboard.owner", "leaseboard.heartbeat"
 """Tag by which a run that is being written differs from one that was cut off."""
 NIGHT = "leaseboard.night"
-"""Tag of a suite's run that has its leaderboard: how many of the suite have one with it."""
+"""Tag of a suite's run that has its leaderboard."""
 CURVE_POINTS = 60
 CONFIGURATION_POINTS = 5
 """Of each metric of a configuration run; the event log has them all."""

@@ -42,7 +42,7 @@ def open_store(uri: str) -> MlflowClient:
     from mlflow.tracking import MlflowClient
 
     ensure_store(uri)
-    with reported(uri), alone(uri):
+    with reported(uri):
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)
         return client
@@ -171,28 +171,6 @@ def _cause(error: BaseException) -> object:
         system = [one.strerror for one in seen if isinstance(one, OSError) and one.strerror]
         return f"no connection: {system[-1]}" if system else "no connection"
     return getattr(error, "orig", None) or error
-
-
-_POSTGRESQL_KEY = 0x6C656173
-"""Of the advisory lock: any number that others do not use in the same database."""
-
-
-@contextmanager
-def alone(uri: str) -> Iterator[None]:
-    """Let one process at a time open a PostgreSQL store: the first makes its tables in many steps.
-
-    SQLite stores have a lock of their own, and a server makes its store itself.
-    """
-    if not uri.startswith(("postgres:", "postgresql")):
-        yield
-        return
-    from sqlalchemy import create_engine, text
-    from sqlalchemy.pool import NullPool
-
-    engine = create_engine(uri, poolclass=NullPool)
-    with engine.connect() as connection:  # the lock goes with the connection, also after a kill
-        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _POSTGRESQL_KEY})
-        yield
 
 
 def _make(path: Path) -> None:

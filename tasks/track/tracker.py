@@ -35,7 +35,6 @@ from leaseboard.tasks.track.store import TrackingError, experiment, open_store, 
 from leaseboard.tasks.track.writers import (
     PARENT,
     ClientWriter,
-    Known,
     every,
     has_writer,
     stays,
@@ -84,10 +83,6 @@ class Tracker:
             make = ClientWriter if through_client else writer_of
             self.writer = make(self._client, uri, jobs, self._configurations)
             self._known = self.writer.known()
-            for key, known in list(self._known.items()):
-                if not known.whole and not has_writer(self._client, known.tags):
-                    self.writer.remove(known.run_id)
-                    del self._known[key]
             end_suites(self._client, [jobs])
             self.run_id = self._open_suite(jobs, suite_key(suite, keys))
         self._ended = Event()
@@ -102,16 +97,13 @@ class Tracker:
     def has(self, result: Result) -> bool:
         """Return whether the store has this result, or one of the same job that is ``ok``."""
         known = self._known.get(result.key)
-        return known is not None and known.whole and stays(known.tags, result.started)
+        return known is not None and stays(known, result.started)
 
     def log(self, result: Result, folder: Path) -> None:
         """Log a job from its run folder, unless it is there."""
         if self.has(result):
             return
         with reported(self.uri), tempfile.TemporaryDirectory() as scratch:
-            stale = self._known.pop(result.key, None)
-            if stale is not None and (stale.whole or not has_writer(self._client, stale.tags)):
-                self.writer.remove(stale.run_id)
             log = folder / results.EVENTS
             events = read_partial_log(log) if log.is_file() else []
             considered = configurations(events)
@@ -137,9 +129,9 @@ class Tracker:
             chosen = select(considered, self._rule, result.environment)
             records = [configuration_record(one, result) for one in chosen]
             reach("track.before-job")
-            run_id = self.writer.write(job, records, files)
+            self.writer.write(job, records, files)
             reach("track.after-job")
-            self._known[result.key] = Known(run_id, job.status, dict(job.tags))
+            self._known[result.key] = dict(job.tags)
 
     def _links(self, result: Result, considered: list[Configuration]) -> str:
         """Return links to a job's configurations, and to those that held a lease."""

@@ -2,8 +2,8 @@
 
 MLflow has no call that writes many runs, and a run through its client costs 12 to 25 ms of CPU.
 In bulk the same rows go through MLflow's own table models and its store's session, some hundred
-thousand a second. The rows are MLflow's business, so this is done only on the version and schema
-that were checked, row for row, against the client (the tests do that); on any other the client
+thousand a second. The rows are MLflow's business, so this is done only on the version that was
+checked, row for row, against the client (the tests do that); on any other the client
 writes.
 """
 
@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,23 +35,7 @@ PAGE = 1000
 THREADS = 4
 """Configurations that are written at a time: with more, a server is no faster."""
 PARENT = "mlflow.parentRunId"
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """Job that the store has a run of.
-
-    `status` is MLflow's: a run that is still ``RUNNING`` was not written to its end.
-    """
-
-    run_id: str
-    status: str
-    tags: dict[str, str]
-
-    @property
-    def whole(self) -> bool:
-        """The job and all of its configurations were written."""
-        return self.status != "RUNNING"
+ENDED = "attributes.status != 'RUNNING'"
 
 
 def has_writer(client: MlflowClient, tags: Mapping[str, str]) -> bool:
@@ -79,14 +62,10 @@ class ClientWriter:
         self.uri = uri
         self.configurations = configurations
 
-    def known(self) -> dict[str, Known]:
-        """Return the jobs that the store has, by key."""
-        return {
-            run.data.tags["leaseboard.key"]: Known(
-                run.info.run_id, run.info.status, dict(run.data.tags)
-            )
-            for run in search(self.client, self.jobs, JOBS)
-        }
+    def known(self) -> dict[str, dict[str, str]]:
+        """Return the tags of the jobs that were written to their end, by key."""
+        found = search(self.client, self.jobs, f"{JOBS} and {ENDED}")
+        return {run.data.tags["leaseboard.key"]: dict(run.data.tags) for run in found}
 
     def write(
         self, job: RunRecord, configurations: Sequence[RunRecord], files: Iterable[Path]
@@ -189,26 +168,21 @@ def every(find: Callable[..., Any], *what: Any, **how: Any) -> Iterator[Any]:
 
 
 CHECKED_VERSIONS = ("3.17.2",)
-CHECKED_REVISIONS = ("dc11669786a5",)
 DIALECTS = ("sqlite", "postgresql")
-_KNOWN_BY = (*(f"leaseboard.{name}" for name in ("level", "key", "status", "started")), OWNER)
+_KNOWN_BY = [f"leaseboard.{name}" for name in ("level", "key", "status", "started")]
 _Rows = dict[str, list[dict[str, Any]]]
 """By MLflow's name of their table."""
-_SUBDIVISION = 500  # of a list in a query: SQLite takes 32,766 variables, others fewer
 
 
 def sql_store(client: MlflowClient) -> Any | None:
-    """Return the SQL store behind `client` if its version and schema were checked, else None."""
+    """Return the SQL store behind `client` if its version was checked, else None."""
     import mlflow
-    from mlflow.store.db.utils import _get_schema_version
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
     store = client._tracking_client.store  # noqa: SLF001  (MLflow offers no public way to it)
     if type(store) is not SqlAlchemyStore or mlflow.__version__ not in CHECKED_VERSIONS:
         return None
-    if store.engine.dialect.name not in DIALECTS:
-        return None
-    return store if _get_schema_version(store.engine) in CHECKED_REVISIONS else None
+    return store if store.engine.dialect.name in DIALECTS else None
 
 
 def writer_of(client: MlflowClient, *place: str) -> ClientWriter:
@@ -227,33 +201,32 @@ class BulkWriter(ClientWriter):
             for experiment in (self.jobs, self.configurations)
         }
 
-    def known(self) -> dict[str, Known]:
-        """Return the jobs that the store has, by key: runs that the client made as well."""
+    def known(self) -> dict[str, dict[str, str]]:
+        """Return what `ClientWriter.known` does, in one query for any number of jobs."""
         import sqlalchemy as sa
         from mlflow.store.tracking.dbmodels.models import SqlRun, SqlTag
 
         query = (
-            sa.select(SqlRun.run_uuid, SqlRun.status, SqlTag.key, SqlTag.value)
+            sa.select(SqlRun.run_uuid, SqlTag.key, SqlTag.value)
             .join(SqlTag, SqlTag.run_uuid == SqlRun.run_uuid)
             .where(SqlRun.experiment_id == int(self.jobs), SqlRun.lifecycle_stage == "active")
-            .where(SqlTag.key.in_([*_KNOWN_BY, PARENT]))
+            .where(SqlRun.status != "RUNNING", SqlTag.key.in_(_KNOWN_BY))
         )
-        runs: dict[str, Known] = {}
+        runs: dict[str, dict[str, str]] = defaultdict(dict)
         with self._store.ManagedSessionMaker() as session:
-            for run_id, status, key, value in session.execute(query):
-                runs.setdefault(run_id, Known(run_id, status, {})).tags[key] = value
-        jobs = (run for run in runs.values() if run.tags.get("leaseboard.level") == "job")
-        return {run.tags["leaseboard.key"]: run for run in jobs}
+            for run_id, key, value in session.execute(query):
+                runs[run_id][key] = value
+        jobs = (tags for tags in runs.values() if tags.get("leaseboard.level") == "job")
+        return {tags["leaseboard.key"]: tags for tags in jobs}
 
     def write(
         self, job: RunRecord, configurations: Sequence[RunRecord], files: Iterable[Path]
     ) -> str:
         """Write a job and its configurations, all or nothing; return the job's run.
 
-        A run's identifier follows from its key, so the primary key keeps a job from being there
-        twice when several processes write it. A job that another process has written stays; one
-        that failed, or that a user deleted in the UI, gives way. The artifacts are copied first:
-        a writer that is cut off in between overwrites them the next time.
+        A run's identifier follows from its key, so that a job is there once, also if several
+        processes write it: what is there gives way. The artifacts are copied first: a writer that
+        is cut off in between overwrites them the next time.
         """
         from mlflow.store.tracking.dbmodels import models
 
@@ -266,20 +239,11 @@ class BulkWriter(ClientWriter):
             child = run_id[:16] + _run_id(self.configurations, record)[:16]
             self._add(rows, self.configurations, child, record, parent=run_id)
         with self._store.ManagedSessionMaker(read_only=False) as session:
-            _lock(session)
-            if _stays(session, run_id, job):
-                return run_id
             _purge(session, run_id)
             for name, some in rows.items():  # runs come first, the rest refers to them
                 session.execute(getattr(models, name).__table__.insert(), some)
             self._insert_data(session, run_id, job)
         return run_id
-
-    def remove(self, run_id: str) -> None:
-        """Remove a job's run and those of its configurations for good."""
-        with self._store.ManagedSessionMaker(read_only=False) as session:
-            _lock(session)
-            _purge(session, run_id)
 
     def finish(self) -> None:
         """Have SQLite count rows: else a search by a metric takes minutes among 50,000 runs.
@@ -368,45 +332,19 @@ class BulkWriter(ClientWriter):
         session.execute(SqlInputTag.__table__.insert(), context)
 
 
-def _lock(session: Session) -> None:
-    """Let one writer at a time look and write, so that no job is written twice."""
-    import sqlalchemy as sa
-
-    if session.get_bind().dialect.name == "sqlite":
-        session.execute(sa.text("BEGIN IMMEDIATE"))
-    else:
-        session.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('leaseboard'))"))
-
-
-def _stays(session: Session, run_id: str, job: RunRecord) -> bool:
-    """Return whether the job is there: with the same result, or another one that is ``ok``."""
-    import sqlalchemy as sa
-    from mlflow.store.tracking.dbmodels.models import SqlRun, SqlTag
-
-    query = sa.select(SqlTag.key, SqlTag.value).join(SqlRun, SqlRun.run_uuid == SqlTag.run_uuid)
-    mine = query.where(SqlRun.run_uuid == run_id, SqlRun.lifecycle_stage == "active")
-    tags = dict(session.execute(mine).tuples().all())
-    return bool(tags) and stays(tags, job.tags["leaseboard.started"])
-
-
 def _purge(session: Session, run_id: str) -> None:
-    """Remove a job's run and those of its configurations for good."""
+    """Remove a job's run and those of its configurations, whose identifiers begin alike."""
     import sqlalchemy as sa
     from mlflow.store.tracking.dbmodels import models
 
-    doomed = [run_id]  # MLflow's garbage collection takes a run and forgets its inputs
-    if session.get(models.SqlRun, run_id) is not None:
-        children = sa.select(models.SqlTag.run_uuid).where(
-            models.SqlTag.key == PARENT, models.SqlTag.value == run_id
-        )
-        doomed += session.scalars(children)
-    for start in range(0, len(doomed), _SUBDIVISION):
-        some = doomed[start : start + _SUBDIVISION]
-        for end in (models.SqlInput.destination_id, models.SqlInput.source_id):
-            session.execute(sa.delete(models.SqlInput).where(end.in_(some)))
-        for name in ("LatestMetric", "Metric", "Param", "Tag", "Run"):
-            model = getattr(models, f"Sql{name}")
-            session.execute(sa.delete(model).where(model.run_uuid.in_(some)))
+    link = models.SqlInput
+    # First of all something is written: of several processes in SQLite one waits for the other.
+    own = sa.and_(link.destination_type == "RUN", link.destination_id == run_id)
+    session.execute(sa.delete(link).where(own))
+    for name in ("LatestMetric", "Metric", "Param", "Tag", "Run"):
+        model = getattr(models, f"Sql{name}")
+        gone = model.run_uuid.between(run_id[:16], f"{run_id[:16]}g")  # after all digits
+        session.execute(sa.delete(model).where(gone))
 
 
 def _run_id(experiment: str, record: RunRecord) -> str:
