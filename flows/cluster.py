@@ -20,7 +20,7 @@ from typing_extensions import override
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import Executor, Value
 from leaseboard.flows.prefect_executor import PrefectExecutor
-from leaseboard.tasks.fetch.cached import FILE, receive
+from leaseboard.tasks.fetch.cached import FILE
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.pool.workers import Attempt, lasting_pool
@@ -106,7 +106,8 @@ class Remote:
         with tempfile.TemporaryDirectory(prefix="leaseboard-") as name:
             folder = Path(name)
             for each, files in sent.items():
-                receive(files, folder / each)
+                (folder / each).mkdir()
+                (folder / each / FILE).write_bytes(files)
             given = Prepared(folder / TABLE, folder / PARTS if PARTS in sent else None)
             home = folder / "job"
             home.mkdir()

@@ -1,9 +1,6 @@
 """Values that the jobs of a run share: written once, mapped into memory by each of them."""
 
 import hashlib
-import io
-import mmap
-import pickle
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -11,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import joblib
 import pandas as pd
 
 from leaseboard.algorithms.errors import naming
@@ -19,66 +16,21 @@ from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.references import Options
 
-FILE = "value.bin"
-_APART = 64
-"""Bytes: an array begins where a vector register can load it."""
-
-
-def dump(value: Any, folder: Path) -> None:
-    """Write `value` into `folder`, which exists.
-
-    The file holds the pickle and the sizes of what it does not hold: the bytes of its arrays,
-    which follow, and are mapped where they are.
-    """
-    arrays: list[pickle.PickleBuffer] = []
-    pickled = io.BytesIO()
-    _Pickler(pickled, protocol=5, buffer_callback=arrays.append).dump(value)
-    parts = [array.raw() for array in arrays]
-    with naming(folder / FILE), (folder / FILE).open("wb") as file:
-        pickle.dump((pickled.getvalue(), [part.nbytes for part in parts]), file)
-        for part in parts:
-            file.write(b"\0" * (-file.tell() % _APART))
-            file.write(part)
+FILE = "value.joblib"
 
 
 def load_mapped(folder: Path) -> Any:
-    """Return the value that `dump` wrote into `folder`; its arrays are mapped, and read-only.
+    """Return the value in `folder`; its arrays are mapped, and read-only.
 
     Examples
     --------
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> dump({"x": np.arange(3.0)}, folder)
+    >>> import numpy as np
+    >>> folder = Path(tempfile.mkdtemp()) / "new"
+    >>> dump_once(lambda: {"x": np.arange(3.0)}, folder)
     >>> load_mapped(folder)
-    {'x': array([0., 1., 2.])}
+    {'x': memmap([0., 1., 2.])}
     """
-    with (folder / FILE).open("rb") as file:
-        content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        pickled, sizes = pickle.load(file)  # noqa: S301 - our own process wrote it
-        end, arrays = file.tell(), []
-    for size in sizes:
-        start = end + -end % _APART
-        end = start + size
-        arrays.append(content[start:end])
-    return pickle.loads(pickled, buffers=arrays)  # noqa: S301
-
-
-class _Pickler(pickle.Pickler):
-    """Pickler that leaves out every array, also one that is a part of a larger one."""
-
-    def reducer_override(self, value: Any) -> Any:
-        if type(value) is np.ndarray and not value.flags.forc and not value.dtype.hasobject:
-            return np.ascontiguousarray(value).__reduce_ex__(5)
-        return NotImplemented
-
-
-def receive(content: bytes, folder: Path) -> None:
-    """Write the file of a value, as another machine has it, into `folder`, unless it is there."""
-    if (folder / FILE).exists():
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{FILE}.part"
-    part.write_bytes(content)
-    part.replace(folder / FILE)
+    return joblib.load(folder / FILE, mmap_mode="r")
 
 
 def dump_once(make: Callable[[], Any], folder: Path) -> None:
@@ -90,7 +42,8 @@ def dump_once(make: Callable[[], Any], folder: Path) -> None:
         return
     new = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
-        dump(make(), new)
+        with naming(new / FILE):
+            joblib.dump(make(), new / FILE)
         new.rename(folder)
     except OSError:
         if not folder.exists():
