@@ -66,7 +66,7 @@ def learn(
     Example: leaseboard learn sales.model january.csv --target revenue
     """
     from leaseboard.algorithms.online_automl.streaming.files import replacing
-    from leaseboard.tasks.fetch.references import TASKS
+    from leaseboard.tasks.fetch.dataset import TASKS
     from leaseboard.tasks.models.model import load_file
     from leaseboard.tasks.models.stream_model import StreamModel
 

@@ -71,7 +71,7 @@ def race(
 
     Example: leaseboard race online-automl vanilla synthetic:fried?rows=20000
     """
-    from leaseboard.tasks.fetch.references import with_options
+    from leaseboard.tasks.fetch.loading import with_options
     from leaseboard.tasks.jobs.environments.stream import arrival_of_file
     from leaseboard.tasks.score.summary import compared
     from leaseboard.tasks.steps.interactive import race_suite

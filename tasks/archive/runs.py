@@ -4,21 +4,20 @@ Run folders are merged in any order, as often as one likes.
 
 Equal work has an equal key, so of two results with the same key one is kept: one that is ok before
 one that is not, then the earliest. A job of the folder whose files were edited or damaged is not
-done, unless another folder has its result. Results of other code, other data or other seeds have
-other keys; all are kept, and the table names them apart.
+done, unless another folder has its result.
 """
 
 import json
-import math
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import UNDONE, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -27,32 +26,27 @@ from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.score.summary import Compared, compared
 
-SAME_SCORE = 1e-9
-"""Relative difference up to which two machines' scores of one job agree: libraries may round."""
-
 
 @dataclass(frozen=True, slots=True)
 class Merged:
     """Outcome of a merge."""
 
     results: list[Result]
-    """All results in the folder, as their jobs wrote them."""
+    """All results in the folder."""
     rows: list[Result]
-    """The same on the leaderboard: with other names where code, data or seeds differ."""
+    """The same, and the jobs that are not done."""
     suite: Suite | None
     found: Compared
     """The comparison of the rows."""
     added: int
     """Number of jobs whose result came from another folder and was not in this one."""
-    conflicts: list[str]
-    """One line for each job of which two machines have different scores."""
 
 
 def merge(folders: list[Path], out: Path) -> Merged:
     """Merge run folders and what `out` holds already into `out`, which this process has locked.
 
-    Raises UsageError if they are of different suites, or two results have the same place. Nothing
-    is written.
+    Raises UsageError if they are of different suites, or two results have the same place, as those
+    of other code, data or settings do. Nothing is written.
     """
     results.put_back(out)
     shown = results.rows(out) if (out / results.TABLE).is_file() else []
@@ -70,12 +64,14 @@ def merge(folders: list[Path], out: Path) -> Merged:
         (r for r in found if r.status != "skipped" or r.digest or place(r) not in had_data),
         key=lambda r: (r.data, r.name, r.repetition, r.key),
     )
-    rows = _named_apart(kept)
-    if suite is not None:  # without a scale by algorithms that have other names now
-        names, scale = {row.name for row in rows}, suite.normalise
-        if scale and not {scale.zero, scale.one} <= names:
-            suite = suite.model_copy(update={"normalise": None})
-    comparison = compared(rows, suite)  # what no leaderboard can show gets onto none
+    for one, other in pairwise(kept):
+        if place(one) == place(other):
+            what = "{} on {}, repetition {}".format(*place(one))
+            raise UsageError(
+                f"{what}, has two results of other code, data or settings (jobs {one.key} and"
+                f" {other.key}): merge them into different folders"
+            )
+    comparison = compared(kept, suite)  # what no leaderboard can show gets onto none
     new = []
     for result in kept:
         folder, there = chosen[result.key][1], here.get(result.key)
@@ -86,23 +82,17 @@ def merge(folders: list[Path], out: Path) -> Merged:
     results.discard_unfinished(out)
     for key in here.keys() - {result.key for result in kept}:
         shutil.rmtree(results.job_folder(out, key))
-    results.assemble(out, rows)
+    results.assemble(out, kept)
     if suite is not None:
         content = suite.model_dump_json(indent=1).encode()
         results.write_atomically(out / results.SUITE_FILE, content)
-    conflicts = [_conflict([first for first, _ in every[result.key]]) for result in kept]
     written = [result for result in kept if result.status != UNDONE]
-    return Merged(written, rows, suite, comparison, len(new), list(filter(None, conflicts)))
+    return Merged(written, kept, suite, comparison, len(new))
 
 
 def place(of: Result) -> tuple[str, str, int]:
     """Return where a job is on a leaderboard: name, data and repetition."""
     return of.name or of.algorithm, of.data, of.repetition
-
-
-def named(of: Result) -> str:
-    """Return a job in words."""
-    return "{} on {}, repetition {}".format(*place(of))
 
 
 def _order(result: Result) -> tuple[object, ...]:
@@ -112,65 +102,8 @@ def _order(result: Result) -> tuple[object, ...]:
     return rank, result.started, result.host, text
 
 
-def _conflict(same: list[Result]) -> str:
-    """Return a line about ok results of one job whose scores differ; empty if they agree."""
-    done = sorted((r for r in same if r.score is not None), key=_order)
-    for other in done[1:]:
-        first = done[0]
-        if not math.isclose(first.score or 0.0, other.score or 0.0, rel_tol=SAME_SCORE):
-            return (
-                f"{named(first)}: {first.metric} {first.score!r} on"
-                f" {first.host or 'one machine'}, {other.score!r} on {other.host or 'another'};"
-                " the first, which is older, is kept"
-            )
-    return ""
-
-
-def _named_apart(found: list[Result]) -> list[Result]:
-    """Return the results with names, data and repetitions under which no two are the same.
-
-    Other code is another name, other data of one name another dataset, and other seeds are
-    further repetitions, numbered by the seed that the algorithms on a dataset share.
-    """
-    rows = found
-    for name, other in (("data", "digest"), ("name", "version")):
-        known: dict[str, set[str]] = {}
-        for row in rows:
-            known.setdefault(getattr(row, name), set()).add(getattr(row, other))
-        if len(set(map(place, rows))) < len(rows):
-            rows = [
-                replace(row, **{name: f"{own} @{getattr(row, other)[:8] or 'unknown'}"})
-                if len(known[own := getattr(row, name)]) > 1
-                else row
-                for row in rows
-            ]
-    if len(set(map(place, rows))) < len(rows):
-        seeds = {(row.data, row.repetition, row.environment_seed) for row in rows}
-        numbers = {data: sorted(each for each in seeds if each[0] == data) for data, *_ in seeds}
-        rows = [
-            replace(row, repetition=numbers[row.data].index(
-                (row.data, row.repetition, row.environment_seed)
-            ))
-            for row in rows
-        ]  # fmt: skip
-    for spot, count in Counter(map(place, rows)).most_common(1):
-        if count > 1:
-            one, other, *_ = (row for row in rows if place(row) == spot)
-            raise UsageError(
-                f"{named(one)}, has two results with different settings (jobs {one.key} and"
-                f" {other.key}): give each its own name"
-            )
-    return rows
-
-
 def _put(jobs: list[Path], out: Path) -> None:
     """Put folders of jobs into the run folder: copy all into a scratch folder, then rename."""
-    size, free = sum(map(disk.used, jobs)), shutil.disk_usage(out).free
-    if size > free:
-        raise LeaseboardError(
-            f"{str(out)!r} has {disk.shown(free)} free and the jobs need {disk.shown(size)}:"
-            " make room, or name another folder with --run-dir"
-        )
     scratch = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
     try:
         for job in counted(jobs, "copying", "jobs"):

@@ -12,9 +12,8 @@ import joblib
 import pandas as pd
 
 from leaseboard.algorithms.errors import naming
-from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
+from leaseboard.tasks.fetch.dataset import Dataset, Options, RawTable, finish
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.fetch.references import Options
 
 FILE = "value.joblib"
 

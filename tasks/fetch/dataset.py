@@ -8,17 +8,50 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leaseboard.algorithms.errors import DataError, unknown
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.data_facts import facts_of
-from leaseboard.tasks.fetch.references import Options
+
+TASKS = ("regression", "classification")
+
+Count = Annotated[int, Field(ge=1)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Options(BaseModel):
+    """Options that every source takes; generators add their own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rows: Count | None = None
+    """A sample of so many rows."""
+    first_rows: Count | None = None
+    target: str | None = None
+    """The target's column; by default the last one, or what the source names."""
+    task: Literal["regression", "classification"] | None = None
+    threshold: Finite | None = None
+    """Makes two classes of a numeric target."""
+    missing_target: Literal["drop"] | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.rows is not None and self.first_rows is not None:
+            raise ValueError("rows draws a sample and first_rows takes the first rows: give one")
+        if self.threshold is not None and self.task == "regression":
+            raise ValueError(
+                "a threshold makes two classes of the target, so the task cannot be regression:"
+                " drop one of the two options"
+            )
+        return self
+
 
 MOST_CLASSES = 20
 """A numeric target of whole numbers with at most so many different values is nominal."""

@@ -24,10 +24,10 @@ from leaseboard.algorithms.errors import (
     UsageError,
     naming,
 )
-from leaseboard.tasks.fetch import files, loading, mirror, packages, references, synthetic
-from leaseboard.tasks.fetch.dataset import RawTable, file_digest
-from leaseboard.tasks.fetch.mirror import CATALOGUE, Catalogued
-from leaseboard.tasks.fetch.references import Options
+from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.fetch import files, loading, synthetic
+from leaseboard.tasks.fetch.dataset import Options, RawTable, file_digest
+from leaseboard.tasks.fetch.loading import CATALOGUE, Catalogued
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import counted
 
@@ -55,12 +55,10 @@ def catalogue(
         listed[name] = known.about, known.reference
     for name, each in synthetic.GENERATORS.items():
         listed[f"synthetic:{name}"] = each.summary(), "generator"
-    shipped = {"sklearn": ("scikit-learn", packages.BUNDLED)}
-    if packages.river_is_here():
-        shipped["river"] = ("River", packages.RIVER)
-    for source, (package, sets) in shipped.items():
-        listed |= {f"{source}:{name}": (f"{name}, {task}", package) for name, task in sets.items()}
-    for entry in mirror.mirrored(paths.mirrors(tuple(map(Path, mirrors)))).values():
+    for source, sets in loading.PACKAGES.items():
+        if source != "river" or venv.is_installed("river"):
+            listed |= {f"{source}:{name}": (f"{name}, {t}", source) for name, t in sets.items()}
+    for entry in loading.mirrored(paths.mirrors(tuple(map(Path, mirrors)))).values():
         summary = f"{entry.name}, {entry.task}, {entry.rows} x {entry.features}"
         listed[_reference(entry.id)] = summary, entry.source
     for name, row in public_sources().items():
@@ -89,12 +87,12 @@ def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[
     known = public_sources()
     names = [name for name, row in known.items() if row["source"]]
     if wanted is not None:
-        parsed = (loading.resolve(references.parse(text)) for text in wanted)
+        parsed = (loading.resolve(loading.parse(text)) for text in wanted)
         names = [each.name for each in parsed if each.source in ("openml", "mirror")]
     if folder.is_file():
         raise UsageError(f"{folder} is a file: name a folder, which is made if it does not exist")
     folder.mkdir(parents=True, exist_ok=True)
-    there = mirror.mirrored([folder]) if (folder / CATALOGUE).is_file() else {}
+    there = loading.mirrored([folder]) if (folder / CATALOGUE).is_file() else {}
     for name in counted(dict.fromkeys(names), f"mirror {folder}", "datasets"):
         elsewhere = {"source": f"openml:{name}" if name.isdecimal() else ""}
         try:
@@ -136,7 +134,7 @@ def _read(row: dict[str, str]) -> RawTable:
     if not (source := row["source"]):
         raise DataUnavailableError(ONLY_A_MIRROR)
     if not source.startswith("http"):
-        return loading.read_raw(references.parse(source), (), Options())
+        return loading.read_raw(loading.parse(source), (), Options())
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / source.rpartition("/")[2]
         try:

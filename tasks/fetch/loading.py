@@ -1,24 +1,108 @@
-"""From a data reference, or a name of ``conf/data``, to a checked `Dataset`."""
+"""From a data reference, or a name of ``conf/data``, to a checked `Dataset`.
 
-from collections.abc import Iterable
+A reference is ``openml:215``, ``synthetic:fried?rows=1000&seed=0``, ``file:path.csv``. A mirror is
+a read-only folder with a ``catalogue.csv`` and a parquet file for each dataset. The datasets of
+packages are scikit-learn's, plugins', and River's in River's own environment.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote, unquote
 
-from pydantic import ConfigDict
+import pandas as pd
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from leaseboard.algorithms import plugins
-from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.tasks.fetch import (
-    files,
-    mirror,
-    openml_source,
-    packages,
-    references,
-    synthetic,
+from leaseboard.algorithms.errors import (
+    DataError,
+    DataUnavailableError,
+    LeaseboardError,
+    SkipError,
+    UsageError,
+    invalid,
+    rule,
+    unknown,
 )
-from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
-from leaseboard.tasks.fetch.references import Options, Reference
+from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.fetch import files, openml_source, river_program, synthetic
+from leaseboard.tasks.fetch.dataset import Dataset, Options, RawTable, file_digest, finish
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.yaml_files import load_yaml
+
+SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file", "plugin")
+"""Every source a reference can name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Parsed reference: source, name, and options as text.
+
+    `source` is the empty string where the text has none: a name of ``conf/data``, or a path.
+    """
+
+    source: str
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the text of the reference, which parses to an equal one."""
+        options = "&".join(
+            f"{quote(key, safe='')}={quote(value, safe='')}" for key, value in self.options.items()
+        )
+        colon = ":" if self.source else ""
+        return f"{self.source}{colon}{self.name}" + (f"?{options}" if options else "")
+
+
+def parse(text: str) -> Reference:
+    """Split ``source:name?key=value&key=value``; UsageError says what is wrong with it.
+
+    Examples
+    --------
+    >>> parse("synthetic:fried?rows=100&seed=1")
+    Reference(source='synthetic', name='fried', options={'rows': '100', 'seed': '1'})
+    """
+    source, colon, rest = text.partition(":")
+    if not colon:
+        source, rest = "", text
+    elif source not in SOURCES:
+        raise unknown("data source", source, SOURCES)
+    name, _, query = rest.partition("?")
+    if not name:
+        raise UsageError(
+            f"data reference {text!r} names no data: write source:name, such as openml:215"
+        )
+    options: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        key, _, value = map(unquote, part.partition("="))
+        if not value:
+            raise UsageError(
+                f"option {part!r} of {text!r} has no value: write key=value; a ? in the name of a"
+                " file begins its options, too: rename the file"
+            )
+        if key in options:
+            raise UsageError(f"option {key!r} of {text!r} is given twice: keep one")
+        options[key] = value
+    return Reference(source, name, options)
+
+
+def with_options(text: str, **given: str | None) -> str:
+    """Return the reference `text` with further options.
+
+    Examples
+    --------
+    >>> with_options("file:sales.csv", target="revenue", task=None)
+    'file:sales.csv?target=revenue'
+    """
+    reference = parse(text)
+    more = {key: value for key, value in given.items() if value is not None}
+    return str(replace(reference, options={**reference.options, **more})) if more else text
 
 
 class Named(Options):
@@ -26,7 +110,7 @@ class Named(Options):
 
     model_config = ConfigDict(strict=True)
 
-    reference: str
+    reference: Annotated[str, Field(pattern="^[a-z]+:")]
     """With a source; a relative path of ``file:`` starts at the file's own folder."""
     about: str = ""
     """One line for ``leaseboard list``."""
@@ -49,31 +133,27 @@ def resolve(reference: Reference) -> Reference:
     """
     if reference.source:
         return reference
-    name = reference.name
+    name, added = reference.name, plugins.names("datasets")
     if name in names():
-        return _named(name).with_options(reference.options)
+        return _named(name, reference.options)
     if Path(name).expanduser().is_file():
-        return Reference("file", name, reference.options)
-    added = plugins.names("datasets")
+        return replace(reference, source="file")
     if name in added:
-        return Reference("plugin", name, reference.options)
+        return replace(reference, source="plugin")
     if "/" in name or Path(name).suffix:
         raise UsageError(f"{name}: no such file")
     raise unknown("dataset", name, [*names(), *added])
 
 
-def _named(name: str) -> Reference:
-    known, home = read_named(name), paths.conf_files("data")[name]
-    reference = references.parse(known.reference)
-    if not reference.source:
-        raise UsageError(f"{home}: reference {known.reference!r} has no source: "
-                         "write source:name, such as openml:215")  # fmt: skip
-    options = known.model_dump(exclude={"reference", "about"}, exclude_none=True)
-    reference = reference.with_options({key: str(value) for key, value in options.items()})
-    if reference.source == "file":
-        path = home.parent / Path(reference.name).expanduser()  # an absolute path stays itself
-        return Reference("file", str(path), reference.options)
-    return reference
+def _named(name: str, options: Mapping[str, str]) -> Reference:
+    known = read_named(name)
+    reference = parse(known.reference)
+    own = known.model_dump(exclude={"reference", "about"}, exclude_none=True)
+    texts = {key: str(value) for key, value in own.items()}
+    place = reference.name
+    if reference.source == "file":  # an absolute path stays itself
+        place = str(paths.conf_files("data")[name].parent / Path(place).expanduser())
+    return Reference(reference.source, place, {**reference.options, **texts, **options})
 
 
 def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
@@ -108,13 +188,25 @@ def check(reference: str, *, here: bool = False) -> None:
         files.reader_of(Path(parsed.name).expanduser(), parsed.name)
 
 
-def _parse(text: str) -> tuple[Reference, Options]:
+def _parse(text: str) -> tuple[Reference, Any]:
     """Return the reference of `text`, with a source, and its options."""
-    reference = resolve(references.parse(text))
-    own = synthetic.options_of(reference.name) if reference.source == "synthetic" else Options
-    if reference.source in (*packages.DATASETS, "plugin"):
-        packages.check(reference.source, reference.name)
-    return reference, reference.checked(own)
+    reference = resolve(parse(text))
+    source, name = reference.source, reference.name
+    model = synthetic.options_of(name) if source == "synthetic" else Options
+    if source in (*PACKAGES, "plugin"):
+        known = plugins.names("datasets") if source == "plugin" else PACKAGES[source]
+        if name not in known:
+            raise unknown(f"dataset of {source}", name, known, "leaseboard data list")
+    for key in reference.options:
+        if key not in model.model_fields:
+            raise unknown(f"option of {source}:{name}", key, model.model_fields)
+    try:
+        return reference, model.model_validate(reference.options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if not first["loc"]:
+            raise UsageError(f"{reference}{rule(first)}") from error
+        raise invalid(f"{reference}: {first['loc'][0]}", error.errors()) from error
 
 
 def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) -> RawTable:
@@ -124,14 +216,160 @@ def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) 
         case "synthetic":
             return synthetic.read(name, options)
         case "sklearn":
-            return packages.read_sklearn(name)
+            return _read_sklearn(name)
         case "river":
-            return packages.read_river(name)
+            return _read_river(name)
         case "plugin":
-            return packages.read_plugin(name)
-        case "openml" if name not in mirror.mirrored(mirrors):
+            return _read_plugin(name)
+        case "openml" if name not in mirrored(mirrors):
             return openml_source.read(name)
         case "openml" | "mirror":
-            return mirror.read(name, mirrors, rows)
+            return read_mirror(name, mirrors, rows)
         case _:
             return files.read(name, rows)
+
+
+CATALOGUE = "catalogue.csv"
+
+
+class Catalogued(BaseModel):
+    """Entry of a catalogue, which may have further columns.
+
+    `target` and `task` may be empty: then the target is the last column, and
+    `leaseboard.tasks.fetch.dataset.infer_task` names the task.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Annotated[str, Field(pattern=r"^[\w.-]+$")]
+    name: str
+    # "regression (threshold delay for classification)": the first word is the task.
+    task: Annotated[str, BeforeValidator(lambda text: (text.split() or [""])[0])]
+    rows: int
+    features: int
+    target: str
+    sha256: str
+    """Of the bytes of the file."""
+    licence: str
+    source: str = ""
+    path: Annotated[Path, Field(exclude=True)]
+
+    def check(self) -> None:
+        """Raise DataError unless the file is there and has the catalogue's digest."""
+        if not self.path.is_file():
+            raise DataError(
+                f"{self.path}: in the catalogue, but the file is missing: fetch it again"
+            )
+        if (found := file_digest(self.path)) != self.sha256:
+            raise DataError(
+                f"{self.path}: sha256 {found[:12]}... is not the catalogue's"
+                f" {self.sha256[:12]}...: the file is damaged or was changed, fetch it again"
+            )
+
+    def table(self, rows: int | None = None) -> RawTable:
+        """Read the file, of which the digest is checked first, or its first rows."""
+        self.check()
+        frame = files.read_parquet(self.path, rows)
+        known = self.target or None, self.task or None
+        return RawTable(frame, self.name, *known, self.source, self.licence)
+
+
+def mirrored(mirrors: Iterable[Path]) -> dict[str, Catalogued]:
+    """Return every dataset of the mirrors by id, in order; the first mirror that has one counts.
+
+    Raises DataError for a catalogue that cannot be read.
+    """
+    found: dict[str, Catalogued] = {}
+    for folder in mirrors:
+        place = folder / CATALOGUE
+        with place.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines):
+                known = {key: value or "" for key, value in row.items() if key}
+                try:
+                    entry = Catalogued(**known, path=folder / f"{row.get('id')}.parquet")
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    what = f"{place}: {row.get('id')}: {first['loc'][0]}"
+                    raise DataError(str(invalid(what, error.errors()))) from error
+                found.setdefault(entry.id, entry)
+    return found
+
+
+def read_mirror(name: str, mirrors: tuple[Path, ...], rows: int | None = None) -> RawTable:
+    """Return the dataset `name` of the mirrors; DataUnavailableError if none has it."""
+    known = mirrored(mirrors)
+    if name in known:
+        return known[name].table(rows)
+    why = "no mirror is set, name one with --mirror FOLDER or LEASEBOARD_MIRROR"
+    if mirrors:
+        why = str(unknown("dataset of the mirror", name, known, "leaseboard data list"))
+    raise DataUnavailableError(f"mirror:{name} is not available: {why}")
+
+
+PACKAGES = {
+    "sklearn": {
+        "breast_cancer": "classification",
+        "diabetes": "regression",
+        "digits": "classification",
+        "iris": "classification",
+        "wine": "classification",
+    },
+    "river": {
+        "Bananas": "classification",
+        "ChickWeights": "regression",
+        "ImageSegments": "classification",
+        "Phishing": "classification",
+        "TrumpApproval": "regression",
+    },
+}
+"""Tasks of the datasets that the packages hold, by source: they need no download."""
+
+
+def _read_sklearn(name: str) -> RawTable:
+    """Return the dataset of ``load_<name>`` of `sklearn.datasets`."""
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")(as_frame=True)
+    target = bunch.target.name
+    frame = bunch.data.assign(**{target: bunch.target})
+    if len(bunch.get("target_names", ())) > 1:  # classes by name; a regression's is the column's
+        names = [str(label) for label in bunch.target_names]
+        frame[target] = pd.Categorical.from_codes(bunch.target, names)
+    task, source = PACKAGES["sklearn"][name], f"sklearn.datasets {name}"
+    return RawTable(frame, name, target, task, source, "BSD-3-Clause (scikit-learn)")
+
+
+def _read_river(name: str) -> RawTable:
+    """Return the dataset `name` of ``river.datasets``, in River's order.
+
+    Raises DataUnavailableError, with the fix, where River's environment is not installed.
+    """
+    try:
+        python = venv.python("river")
+    except SkipError as error:
+        raise DataUnavailableError(f"river:{name} is in River's package: {error}") from error
+    command = [str(python), "-I", river_program.__file__, name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        word = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise LeaseboardError(
+            f"River could not read its dataset {name}: {word}: to install it again,"
+            f" delete {venv.folder('river')} and run 'leaseboard frameworks install river'"
+        )
+    found = json.loads(done.stdout)
+    frame = pd.DataFrame(found["features"]).assign(target=found["target"])
+    task, source = PACKAGES["river"][name], f"river.datasets {name}"
+    return RawTable(frame, name, "target", task, source, "BSD-3-Clause (River)")
+
+
+def _read_plugin(name: str) -> RawTable:
+    """Return the dataset `name`, which its plugin makes."""
+    plugin = plugins.find("datasets", name)
+    assert plugin is not None  # `_parse` has found it
+    made = plugin.call()
+    if not isinstance(made, pd.DataFrame):
+        raise DataError(
+            f"dataset {name!r} of {plugin.source}: it returns a {type(made).__name__}: return a"
+            " pandas DataFrame"
+        )
+    return RawTable(made, name, source=plugin.source)

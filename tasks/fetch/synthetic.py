@@ -19,8 +19,7 @@ from numpy.random import Generator, default_rng
 from pydantic import Field, create_model
 
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.tasks.fetch.dataset import RawTable
-from leaseboard.tasks.fetch.references import Finite, Options
+from leaseboard.tasks.fetch.dataset import Finite, Options, RawTable
 
 Columns = dict[str, Any]
 

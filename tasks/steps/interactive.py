@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.inputs import unique_names
 from leaseboard.tasks.fetch.columns import refuse_unclear, tidy_frame
-from leaseboard.tasks.fetch.references import with_options
+from leaseboard.tasks.fetch.loading import with_options
 from leaseboard.tasks.jobs.job import Result, first_fault
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite

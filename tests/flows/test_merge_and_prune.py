@@ -1,6 +1,5 @@
 """``leaseboard results merge`` and ``prune``, with a real MLflow store."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -46,17 +45,6 @@ def test_a_leaderboard_that_the_store_refuses_is_a_failed_merge(leaseboard, done
 
     assert "the leaderboard is not in MLflow: no space" in said.err
     assert "merged:  2 jobs" in said.out
-
-
-def test_a_conflict_exits_with_2_and_is_one_line(leaseboard, done, put_result, tmp_path):
-    shutil.copytree(done.out, "other")
-    put_result(Path("other"), score=9.0)
-    said = leaseboard(
-        "results", "merge", done.out, "other", "--run-dir", "m", "--tracking-uri", done.uri, code=2
-    )
-
-    assert "conflict: well on well, repetition 1: progressive_mse 0.1 on" in said.err
-    assert said.err.count("conflict: ") == 1
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.fetch.references import parse
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
@@ -56,7 +55,7 @@ def arrival_of_file(algorithm: str, data: str) -> Arrival:
 
     with suppress(LeaseboardError):  # the job says so itself
         is_stream = describe(algorithm).environment == StreamEnvironment.kind
-        if is_stream and parse(data).source in ("", "file"):
+        if is_stream and loading.parse(data).source in ("", "file"):
             return labels_with_date(loading.load(data).features)
     return Arrival()
 

@@ -13,13 +13,13 @@ from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch.cached import cache_dataset, hold
 from leaseboard.tasks.fetch.dataset import (
     MOST_CLASSES,
+    Options,
     RawTable,
     digest_of,
     finish,
     infer_task,
 )
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.fetch.references import Options
 from leaseboard.tasks.live.first_files import infer
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows

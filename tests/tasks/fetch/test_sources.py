@@ -26,8 +26,7 @@ from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import inventory, loading, openml_source, river_program
 from leaseboard.tasks.fetch.dataset import file_digest
 from leaseboard.tasks.fetch.inventory import build_mirror
-from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.fetch.references import SOURCES, Reference, parse
+from leaseboard.tasks.fetch.loading import SOURCES, Reference, load, parse
 from leaseboard.tasks.machine import paths
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters=":?"), min_size=1)
@@ -96,7 +95,7 @@ def test_four_lines_name_a_dataset(conf):
     [
         ("reference: openml:1\ntargt: y\n", "'targt': did you mean 'target'"),
         ("reference: openml:1\nrows: many\n", "rows must be a valid integer"),
-        ("reference: other\n", "'other' has no source"),
+        ("reference: other\n", "reference must be of the form"),
     ],
 )
 def test_a_wrong_file_of_conf_data_is_one_clear_line(conf, text, named):

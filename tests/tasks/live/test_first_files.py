@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.fetch import mirror as mirrors
+from leaseboard.tasks.fetch import loading as mirrors
 from leaseboard.tasks.live.contract import ColumnRule
 from leaseboard.tasks.live.contract_check import check
 from leaseboard.tasks.live.first_files import WHOLE, infer

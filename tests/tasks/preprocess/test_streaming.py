@@ -13,9 +13,8 @@ from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.tasks.fetch.columns import tidy_frame
-from leaseboard.tasks.fetch.dataset import RawTable, finish
+from leaseboard.tasks.fetch.dataset import Options, RawTable, finish
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.fetch.references import Options
 from leaseboard.tasks.jobs.environments import holdout
 from leaseboard.tasks.preprocess.streaming import (
     StreamOptions,

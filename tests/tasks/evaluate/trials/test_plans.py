@@ -2,8 +2,7 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.evaluate.trials.plans import cross_validation, dealt, holdout
-from leaseboard.tasks.fetch.dataset import RawTable, finish
-from leaseboard.tasks.fetch.references import Options
+from leaseboard.tasks.fetch.dataset import Options, RawTable, finish
 
 
 def dataset(n_rows=200, **columns):

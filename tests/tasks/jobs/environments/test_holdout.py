@@ -10,7 +10,7 @@ from scipy import sparse
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
-from leaseboard.tasks.fetch.references import Options as DataOptions
+from leaseboard.tasks.fetch.dataset import Options as DataOptions
 from leaseboard.tasks.jobs.environments import make, resolve
 from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
 from leaseboard.tasks.jobs.job import Job
