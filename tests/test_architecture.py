@@ -172,13 +172,13 @@ def test_nothing_from_outside_is_unpickled_or_evaluated():
                 continue
             called = ast.unparse(node.func)
             keywords = {word.arg: ast.unparse(word.value) for word in node.keywords}
-            assert called not in {"eval", "exec", "joblib.load", "torch.load", "yaml.unsafe_load",
+            assert called not in {"eval", "exec", "torch.load", "yaml.unsafe_load",
                                   "yaml.full_load", "pd.read_pickle"}, path  # fmt: skip
             assert keywords.get("allow_pickle", "False") == "False", path
             assert keywords.get("trusted") != "True", path
             if called == "yaml.load":
                 assert keywords["Loader"] == "_Loader", path  # a SafeLoader that names lines
-            if called.startswith("pickle.") and called.startswith("load", len("pickle.")):
+            if called.startswith(("joblib.load", "pickle.load")):
                 found.add(str(path.relative_to(ROOT)))
 
     assert found == UNPICKLES
