@@ -43,9 +43,8 @@ from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.pool.workers import Attempt, RunsJobs
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.recorder import Recorder
 from leaseboard.tasks.track.store import TrackingError
-from leaseboard.tasks.track.tracker import Tracker
+from leaseboard.tasks.track.tracker import Place, Recorder, Tracker
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ IMPORTS = (
     "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.workers",
     "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
     "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.plain",
-    "leaseboard.tasks.track.recorder",
+    "leaseboard.tasks.track.tracker",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
 """Algorithms whose code is read for its version, each with its environment: no fork need do so."""

@@ -56,8 +56,7 @@ def merge(
 
     from leaseboard.flows.benchmark import idle, show_board
     from leaseboard.tasks.archive import runs as core
-    from leaseboard.tasks.track.recorder import Recorder
-    from leaseboard.tasks.track.tracker import Tracker
+    from leaseboard.tasks.track.tracker import Recorder, Tracker
 
     uri = paths.tracking_uri()
     home = output_folder(run_dir)

@@ -169,9 +169,9 @@ def mirror_data(
     named = [load_suite(each, home) for suite in suites or () for each in members(suite, home)]
     wanted = sorted({entry.data for suite in named for entry in suite.data}) if suites else None
     whole = []
-    for each in inventory.build_mirror(folder, wanted):
-        whole.append(each.whole)
-        say(f"{'ok' if each.whole else 'FAILED'}  {each.name}  {each.detail}".rstrip())
+    for name, is_whole, detail in inventory.build_mirror(folder, wanted):
+        whole.append(is_whole)
+        say(f"{'ok' if is_whole else 'FAILED'}  {name}  {detail}".rstrip())
     say(f"{len(whole)} datasets of {folder}, {whole.count(False)} failed")
     return 3 if not whole else 0 if all(whole) else 2
 

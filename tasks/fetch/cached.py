@@ -59,10 +59,6 @@ class CachedDataset:
     """What was asked for."""
     digest: str
     """Of the content, see `leaseboard.tasks.fetch.dataset`."""
-    task: str
-    """``regression`` or ``classification``."""
-    rows: int
-    features: int
     folder: Path
 
     def open(self) -> Dataset:
@@ -75,8 +71,7 @@ def cache_dataset(dataset: Dataset, place: Path) -> CachedDataset:
     named = hashlib.sha256(f"{dataset.reference} {dataset.digest}".encode()).hexdigest()[:16]
     folder = place / f"table-{named}"
     dump_once(lambda: dataset, folder)
-    rows, features = dataset.features.shape
-    return CachedDataset(dataset.reference, dataset.digest, dataset.task, rows, features, folder)
+    return CachedDataset(dataset.reference, dataset.digest, folder)
 
 
 def fetch_into(place: Path, reference: str) -> CachedDataset:

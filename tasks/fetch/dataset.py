@@ -117,7 +117,10 @@ def finish(table: RawTable, options: Options, text: str) -> Dataset:
     _check_shape(frame, text)
     if options.first_rows is not None and options.first_rows > len(frame):
         raise too_many("first_rows", options.first_rows, len(frame), text)
-    column = _target_column(frame, options.target or table.target, text)
+    name, by_name = options.target or table.target, {str(each): each for each in frame}
+    if name not in (None, *by_name):
+        raise DataError(f"{text}: {unknown('target column', name, by_name)}")
+    column = frame.columns[-1] if name is None else by_name[name]
     if options.missing_target == "drop":
         frame = frame[frame[column].notna()]
         _check_shape(frame, text)
@@ -231,16 +234,6 @@ def _check_shape(frame: pd.DataFrame, text: str) -> None:
             f"{text}: {len(frame)} row{'s' * (len(frame) != 1)}: at least two are needed: add rows"
             " below the names of the columns"
         )
-
-
-def _target_column(frame: pd.DataFrame, name: str | None, text: str) -> object:
-    """Return the label in `frame` of the column called `name`, by default the last one."""
-    if name is None:
-        return frame.columns[-1]
-    by_name = {str(column): column for column in frame.columns}
-    if name not in by_name:
-        raise DataError(f"{text}: {unknown('target column', name, by_name)}")
-    return by_name[name]
 
 
 def _as_numbers(target: pd.Series, text: str, *, why: str = "a regression's") -> pd.Series:

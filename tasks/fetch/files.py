@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -165,7 +164,7 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
     if all(is_numeral(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
     for place, column in enumerate(table.schema):
-        if layout.separator != "," and _has_decimal_commas(table[place]):
+        if layout[0] != "," and _has_decimal_commas(table[place]):
             points = pc.replace_substring(_without(NUMBERS_GAPS, table[place]), ",", ".")
             table = table.set_column(place, column.name, points.cast(pa.float64()))
         elif pa.types.is_string(column.type):
@@ -180,42 +179,36 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
 
 def _arrow_table(
     path: Path,
-    layout: _Layout,
+    layout: tuple[str, int],
     types: Mapping[str, Any],
     gaps: Collection[str] | None = None,
 ) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
-    def read(*, threads: bool) -> pa.Table:
-        table = csv.read_csv(
-            path,
-            read_options=csv.ReadOptions(use_threads=threads, skip_rows=layout.skipped),
-            parse_options=csv.ParseOptions(
-                delimiter=layout.separator, newlines_in_values=layout.quoted
-            ),
-            convert_options=csv.ConvertOptions(
-                null_values=NUMBERS_GAPS if gaps is None else gaps,
-                strings_can_be_null=gaps is not None,
-                true_values=TRUE,
-                false_values=FALSE,
-                column_types=types,
-            ),
-        )
-        _ = table.column_names  # an error for names that are not UTF-8
-        return table
-
-    try:
-        return read(threads=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+    separator, skipped = layout
+    parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    converting = csv.ConvertOptions(
+        null_values=NUMBERS_GAPS if gaps is None else gaps,
+        strings_can_be_null=gaps is not None,
+        true_values=TRUE,
+        false_values=FALSE,
+        column_types=types,
+    )
+    for threads in (True, False):  # without threads an error has the number of its row
+        reading = csv.ReadOptions(use_threads=threads, skip_rows=skipped)
         try:
-            return read(threads=False)  # which counts rows
+            table = csv.read_csv(path, reading, parsing, converting)
+            _ = table.column_names  # an error for names that are not UTF-8
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             # Without the value: the message is read by others, too.
             said = re.sub(r"(got \d+|invalid value).*", r"\1", _first_line(error))
             uneven = "give each row as many cells as the first one"
             fix = uneven if "Expected" in said else WRITE_AGAIN
-            raise DataError(f"{path}: malformed csv: {said}: {fix}") from error
+            failure = DataError(f"{path}: malformed csv: {said}: {fix}")
+        else:
+            return table
+    raise failure
 
 
 def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
@@ -344,20 +337,10 @@ READERS: dict[str, Reader] = {
 }
 
 
-class _Layout(NamedTuple):
-    separator: str
-    skipped: int
-    """Lines before the header."""
-    quoted: bool
-    """Values may have quotes, and within them line breaks."""
-
-
-def _layout(path: Path) -> _Layout:
+def _layout(path: Path) -> tuple[str, int]:
+    """Return the separator of a csv, and the number of lines before its header."""
     with path.open("rb") as file:
         line = file.readline()
-        quoted = b'"' in line or any(
-            b'"' in block for block in iter(partial(file.read, 1 << 20), b"")
-        )
     if not line.strip():
         raise DataError(
             f"{path}: 0 rows: the file is empty or begins with an empty line: put the names of the"
@@ -369,9 +352,9 @@ def _layout(path: Path) -> _Layout:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
     header = re.sub(r'"[^"]*"?', "", first)  # without what is in quotes
     if first.lower().startswith("sep=") and len(first.rstrip("\r\n")) == 5:
-        return _Layout(first[4], 1, quoted)
+        return first[4], 1
     separator = max(SEPARATORS[:-1], key=header.count)  # a bar may be part of a name
-    return _Layout(separator if separator in header or "|" not in header else "|", 0, quoted)
+    return separator if separator in header or "|" not in header else "|", 0
 
 
 def _first_line(error: Exception) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -21,25 +20,16 @@ from leaseboard.algorithms.errors import (
     DataError,
     DataUnavailableError,
     LeaseboardError,
-    UsageError,
     naming,
 )
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import files, loading, synthetic
 from leaseboard.tasks.fetch.dataset import Options, RawTable, file_digest
-from leaseboard.tasks.fetch.loading import CATALOGUE, Catalogued
+from leaseboard.tasks.fetch.loading import CATALOGUE
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import counted
 
 ONLY_A_MIRROR = "only a mirror has it, no public source is known"
-
-
-class Mirrored(NamedTuple):
-    """Dataset of a mirror that is built; `detail` says what is there, or why it is not whole."""
-
-    name: str
-    whole: bool
-    detail: str = ""
 
 
 def catalogue(
@@ -59,8 +49,8 @@ def catalogue(
         if source != "river" or venv.is_installed("river"):
             listed |= {f"{source}:{name}": (f"{name}, {t}", source) for name, t in sets.items()}
     for entry in loading.mirrored(paths.mirrors(tuple(map(Path, mirrors)))).values():
-        summary = f"{entry.name}, {entry.task}, {entry.rows} x {entry.features}"
-        listed[_reference(entry.id)] = summary, entry.source
+        summary = "{name}, {task}, {rows} x {features}".format(**entry)
+        listed[_reference(entry["id"])] = summary, entry["source"]
     for name, row in public_sources().items():
         listed.setdefault(_reference(name), (row["name"], row["source"] or ONLY_A_MIRROR))
     return [(reference, *said) for reference, said in listed.items()]
@@ -76,10 +66,13 @@ def public_sources() -> dict[str, dict[str, str]]:
         return {row["id"]: row for row in csv.DictReader(lines)}
 
 
-def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[Mirrored]:
+def build_mirror(
+    folder: Path, wanted: Iterable[str] | None = None
+) -> Iterator[tuple[str, bool, str]]:
     """Build the mirror `folder`, dataset by dataset; one that fails stops no other.
 
-    Datasets that are there already, with their checksums, stay.
+    Datasets that are there already, with their checksums, stay. Yields the name of each, whether
+    it is whole, and what is there or why it is not.
 
     - `wanted`: references, of which those of OpenML and mirrors count; by default every dataset
       that has a public source.
@@ -89,23 +82,20 @@ def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[
     if wanted is not None:
         parsed = (loading.resolve(loading.parse(text)) for text in wanted)
         names = [each.name for each in parsed if each.source in ("openml", "mirror")]
-    if folder.is_file():
-        raise UsageError(f"{folder} is a file: name a folder, which is made if it does not exist")
     folder.mkdir(parents=True, exist_ok=True)
     there = loading.mirrored([folder]) if (folder / CATALOGUE).is_file() else {}
     for name in counted(dict.fromkeys(names), f"mirror {folder}", "datasets"):
         elsewhere = {"source": f"openml:{name}" if name.isdecimal() else ""}
         try:
-            said = _add(folder, there, name, known.get(name, elsewhere))
-            yield Mirrored(name, whole=True, detail=said)
+            yield name, True, _add(folder, there, name, known.get(name, elsewhere))
         except LeaseboardError as error:
-            yield Mirrored(name, whole=False, detail=str(error))
+            yield name, False, str(error)
 
 
-def _add(folder: Path, there: dict[str, Catalogued], name: str, row: dict[str, str]) -> str:
+def _add(folder: Path, there: dict[str, dict[str, str]], name: str, row: dict[str, str]) -> str:
     """Add a dataset to the mirror and to `there`, its catalogue; return what happened."""
     with suppress(KeyError, DataError):
-        there[name].check()
+        loading.check_mirrored(there[name])
         return "there already"
     table = _read(row)
     texts = {key: row.get(key) or getattr(table, key) or ""
@@ -114,16 +104,15 @@ def _add(folder: Path, there: dict[str, Catalogued], name: str, row: dict[str, s
     part = path.with_suffix(".part")
     with naming(part):
         table.frame.to_parquet(part, index=False)
-    there[name] = new = Catalogued(
-        **texts, id=name, rows=len(table.frame), features=table.frame.shape[1] - 1,
-        sha256=file_digest(part), source=row["source"], path=path,
-    )  # fmt: skip
+    size = {"rows": str(len(table.frame)), "features": str(table.frame.shape[1] - 1)}
+    more = {"sha256": file_digest(part), "source": row["source"]}
+    there[name] = new = {"id": name, **texts, **size, **more}
     part.replace(path)
     part = folder / f"{CATALOGUE}.part"
     # The file is whole before the catalogue names it.
-    pd.DataFrame([each.model_dump() for each in there.values()]).to_csv(part, index=False)
+    pd.DataFrame(list(there.values()), columns=loading.COLUMNS).to_csv(part, index=False)
     part.replace(folder / CATALOGUE)
-    read = f"{new.rows} rows, {new.features} features, from {new.source}"
+    read = "{rows} rows, {features} features, from {source}".format(**new)
     if not row.get("digest"):
         return read
     same = loading.load(f"mirror:{name}", mirrors=[folder]).digest == row["digest"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
 import pandas as pd
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import (
@@ -232,74 +233,49 @@ def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) 
 CATALOGUE = "catalogue.csv"
 
 
-class Catalogued(BaseModel):
-    """Entry of a catalogue, which may have further columns.
+COLUMNS = ("id", "name", "task", "rows", "features", "target", "sha256", "licence", "source")
+"""Columns of a catalogue, which may have others; only `id` and `sha256` must have values."""
 
-    `target` and `task` may be empty: then the target is the last column, and
-    `leaseboard.tasks.fetch.dataset.infer_task` names the task.
+
+def mirrored(mirrors: Iterable[Path]) -> dict[str, dict[str, str]]:
+    """Return the entries of all catalogues by id, in order; the first mirror that has one counts.
+
+    Each has the `path` of its file, too. Raises DataError for an id that is not a word.
     """
-
-    model_config = ConfigDict(frozen=True)
-
-    id: Annotated[str, Field(pattern=r"^[\w.-]+$")]
-    name: str
-    # "regression (threshold delay for classification)": the first word is the task.
-    task: Annotated[str, BeforeValidator(lambda text: (text.split() or [""])[0])]
-    rows: int
-    features: int
-    target: str
-    sha256: str
-    """Of the bytes of the file."""
-    licence: str
-    source: str = ""
-    path: Annotated[Path, Field(exclude=True)]
-
-    def check(self) -> None:
-        """Raise DataError unless the file is there and has the catalogue's digest."""
-        if not self.path.is_file():
-            raise DataError(
-                f"{self.path}: in the catalogue, but the file is missing: fetch it again"
-            )
-        if (found := file_digest(self.path)) != self.sha256:
-            raise DataError(
-                f"{self.path}: sha256 {found[:12]}... is not the catalogue's"
-                f" {self.sha256[:12]}...: the file is damaged or was changed, fetch it again"
-            )
-
-    def table(self, rows: int | None = None) -> RawTable:
-        """Read the file, of which the digest is checked first, or its first rows."""
-        self.check()
-        frame = files.read_parquet(self.path, rows)
-        known = self.target or None, self.task or None
-        return RawTable(frame, self.name, *known, self.source, self.licence)
-
-
-def mirrored(mirrors: Iterable[Path]) -> dict[str, Catalogued]:
-    """Return every dataset of the mirrors by id, in order; the first mirror that has one counts.
-
-    Raises DataError for a catalogue that cannot be read.
-    """
-    found: dict[str, Catalogued] = {}
+    found: dict[str, dict[str, str]] = {}
     for folder in mirrors:
-        place = folder / CATALOGUE
-        with place.open(encoding="utf-8", newline="") as lines:
+        with (folder / CATALOGUE).open(encoding="utf-8", newline="") as lines:
             for row in csv.DictReader(lines):
-                known = {key: value or "" for key, value in row.items() if key}
-                try:
-                    entry = Catalogued(**known, path=folder / f"{row.get('id')}.parquet")
-                except ValidationError as error:
-                    first = error.errors()[0]
-                    what = f"{place}: {row.get('id')}: {first['loc'][0]}"
-                    raise DataError(str(invalid(what, error.errors()))) from error
-                found.setdefault(entry.id, entry)
+                name = row.get("id") or ""
+                if not re.fullmatch(r"[\w.-]+", name):
+                    raise DataError(f"{folder / CATALOGUE}: id {name!r} must be a word: rename it")
+                entry = {column: row.get(column) or "" for column in COLUMNS}
+                found.setdefault(name, entry | {"path": str(folder / f"{name}.parquet")})
     return found
+
+
+def check_mirrored(entry: Mapping[str, str]) -> None:
+    """Raise DataError unless the file of a mirror is there and has the catalogue's digest."""
+    path, wanted = Path(entry["path"]), entry["sha256"]
+    if not path.is_file():
+        raise DataError(f"{path}: in the catalogue, but the file is missing: fetch it again")
+    if (found := file_digest(path)) != wanted:
+        raise DataError(
+            f"{path}: sha256 {found[:12]}... is not the catalogue's {wanted[:12]}...: the file is"
+            " damaged or was changed, fetch it again"
+        )
 
 
 def read_mirror(name: str, mirrors: tuple[Path, ...], rows: int | None = None) -> RawTable:
     """Return the dataset `name` of the mirrors; DataUnavailableError if none has it."""
     known = mirrored(mirrors)
     if name in known:
-        return known[name].table(rows)
+        entry = known[name]
+        check_mirrored(entry)
+        frame = files.read_parquet(Path(entry["path"]), rows)
+        task = entry["task"].partition(" ")[0]  # "regression (threshold delay for classification)"
+        given = entry["target"] or None, task or None, entry["source"], entry["licence"]
+        return RawTable(frame, entry["name"], *given)
     why = "no mirror is set, name one with --mirror FOLDER or LEASEBOARD_MIRROR"
     if mirrors:
         why = str(unknown("dataset of the mirror", name, known, "leaseboard data list"))

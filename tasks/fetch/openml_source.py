@@ -7,7 +7,7 @@ its place in the cache, because the package takes a file that a kill has cut for
 
 import tempfile
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def read(name: str) -> RawTable:
     import openml
 
     place = Path(openml.config.get_cache_directory()) / "datasets" / name
-    if not is_complete(place):
+    if not (place / "description.xml").is_file():
         _fetch(name, place)
     # Otherwise the package tries to download a parquet file first.
     arff_alone = not any(place.glob("dataset*.pq"))
@@ -59,63 +59,40 @@ def read(name: str) -> RawTable:
         said = " ".join(str(error).split())
         raise DataError(f"openml:{name}: the openml package cannot read {place} ({said}): delete"
                         " it to fetch it again") from error  # fmt: skip
-    for column in frame.columns:
-        if isinstance(frame[column].dtype, pd.SparseDtype):
-            frame[column] = frame[column].sparse.to_dense()
+    sparse = [name for name, kind in frame.dtypes.items() if isinstance(kind, pd.SparseDtype)]
+    frame = frame.assign(**{name: frame[name].sparse.to_dense() for name in sparse})
     # Several targets are a comma-separated list: the first is taken.
     target = (found.default_target_attribute or "").split(",")[0] or None
     source = f"https://www.openml.org/d/{name} (version {found.version})"
     return RawTable(frame, found.name, target, source=source, licence=found.licence or "")
 
 
-def is_complete(folder: Path) -> bool:
-    """Return whether the package can read `folder` of its cache without a network."""
-    return (folder / "description.xml").is_file() and (
-        any(folder.glob("dataset*.pq")) or (folder / "dataset.arff").is_file()
-    )
-
-
 def _fetch(name: str, place: Path) -> None:
-    if time.monotonic() < _unreachable.get("until", 0):
-        raise _unavailable(name)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        scratch = tempfile.TemporaryDirectory(prefix=".new-", dir=place.parent)
-    except OSError as error:
-        raise UsageError(f"OpenML's cache {place.parent} cannot be written ({error.strerror}):"
-                         " name another folder with OPENML_CACHE_DIR") from error  # fmt: skip
-    with scratch as folder:
-        _run(name, folder)
-        try:
-            next(Path(folder).rglob(f"datasets/{name}")).rename(place)
-        except OSError:
-            if not is_complete(place):  # no other process was first
-                raise
-
-
-def _run(name: str, folder: str) -> None:
-    """Download the dataset `name` into `folder`, a private cache of the package."""
+    """Download the dataset `name`, and put it into its place in the package's cache."""
     import openml  # noqa: F401 - here, and not once more in each fork
 
-    # Beyond the time limit a look-up of the server's name hangs.
-    if call(_reach, Limits(wall_seconds=2 * REACH_SECONDS)).ending.status != "ok":
-        _unreachable["until"] = time.monotonic() + 60
-        raise _unavailable(name)
-    done = call(partial(_download, name, folder), Limits(wall_seconds=DOWNLOAD_SECONDS))
-    if done.ending.status != "ok":
-        raise BrokenDownloadError(
-            f"openml:{name} is not available: the download broke off ({done.ending.reason}),"
-            " try again"
-        )
-    if done.value:
-        raise UsageError(f"openml:{name}: OpenML refused: {done.value}")
-
-
-def _unavailable(name: str) -> DataUnavailableError:
-    return DataUnavailableError(
+    unreachable = DataUnavailableError(
         f"openml:{name} is not available: OpenML cannot be reached; connect to the network, "
         "or name a mirror that has it with --mirror FOLDER or LEASEBOARD_MIRROR"
     )
+    if time.monotonic() < _unreachable.get("until", 0):
+        raise unreachable
+    # Beyond the time limit a look-up of the server's name hangs.
+    if call(_reach, Limits(wall_seconds=2 * REACH_SECONDS)).ending.status != "ok":
+        _unreachable["until"] = time.monotonic() + 60
+        raise unreachable
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=place.parent) as folder:
+        done = call(partial(_download, name, folder), Limits(wall_seconds=DOWNLOAD_SECONDS))
+        if done.ending.status != "ok":
+            raise BrokenDownloadError(
+                f"openml:{name} is not available: the download broke off ({done.ending.reason}),"
+                " try again"
+            )
+        if done.value:
+            raise UsageError(f"openml:{name}: OpenML refused: {done.value}")
+        with suppress(OSError):  # another process was first
+            next(Path(folder).rglob(f"datasets/{name}")).rename(place)
 
 
 def _get(identifier: int) -> Any:

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
 
 from leaseboard.algorithms.apple.rows import ColumnScale
 from leaseboard.algorithms.errors import DataError
@@ -328,15 +329,9 @@ def _known(column: pd.Series) -> list[str] | None:
 
 def _counts(column: pd.Series, known: list[str]) -> sparse.csr_array:
     """Return how often each text has each of the `known` words."""
-    place = {word: number for number, word in enumerate(known)}
-    found = [
-        [place[word] for word in str(text).split() if word in place] for text in column.fillna("")
-    ]
-    indptr, indices = np.cumsum([0, *map(len, found)]), [*chain.from_iterable(found)]
-    shape = len(found), len(known)
-    counts = sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
-    counts.sum_duplicates()
-    return counts
+    counter = CountVectorizer(vocabulary=known, analyzer=str.split, dtype=np.float64)
+    texts = column.fillna("").astype(str)
+    return sparse.csr_array(counter.transform(texts) if known else (len(texts), 0))
 
 
 def _numbers(column: pd.Series, known: list[str] | None) -> NDArray[np.float32]:

@@ -28,9 +28,8 @@ from leaseboard.tasks.machine import paths
 from leaseboard.tasks.pool.workers import Attempt, RunsJobs, run_unplanned
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.score.summary import Compared, compared
-from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
-from leaseboard.tasks.track.recorder import log_all
 from leaseboard.tasks.track.store import TrackingError
+from leaseboard.tasks.track.tracker import FLOW_RUN, Place, log_all, publish
 
 PAUSES = (2.0, 4.0, 8.0)
 """Seconds between tries of a download that broke off."""

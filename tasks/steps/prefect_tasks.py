@@ -36,7 +36,7 @@ from leaseboard.tasks.pool.workers import Attempt, StoppedError
 from leaseboard.tasks.score import board
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.publish import Place
+from leaseboard.tasks.track.tracker import Place
 
 HINT = "MLFLOW_UI_URL names another address; `leaseboard ui` shows a store without a server."
 MOST_LOGGED = 1 << 16

@@ -50,25 +50,23 @@ def open_store(uri: str) -> MlflowClient:
 
 def check_address(uri: str) -> None:
     """Raise TrackingError for an address that cannot be read, without its secrets."""
-    named = f"the address of the MLflow store {redacted(uri)}"
-    if uri.lower().startswith("sqlite") and "?" in uri:
-        raise TrackingError(
-            f"{named} has a ?, after which MLflow reads options: name a file without one, such"
-            " as sqlite:///mlruns/mlflow.db"
-        )
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
+    is_file = uri.lower().startswith("sqlite")
+    is_readable = not (is_file and "?" in uri)  # after which MLflow reads options
     try:
-        if "://" in uri and not uri.lower().startswith("sqlite"):
+        if "://" in uri and not is_file:
             _ = urlsplit(uri).port  # a ValueError unless it is a number
             make_url(uri)
     except (ValueError, ArgumentError):
-        # Not `from error`: its text is the address.
+        is_readable = False
+    if not is_readable:  # not from the error: its text is the address
         raise TrackingError(
-            f"{named} cannot be read: a port is a number up to 65535, and signs of a password such"
-            " as [ / ? # @ are in percent form, [ as %5B"
-        ) from None
+            f"the address of the MLflow store {redacted(uri)} cannot be read: a file has no ? in"
+            " its name, a port is a number up to 65535, and signs of a password such as [ / ? # @"
+            " are in percent form, [ as %5B"
+        )
 
 
 def ensure_store(uri: str) -> None:
@@ -180,10 +178,8 @@ def _make(path: Path) -> None:
     disk.remove_database(new)
     try:
         engine = utils.create_sqlalchemy_engine(f"sqlite:///{new}")
-        try:
-            utils._initialize_tables(engine)  # noqa: SLF001 - MLflow has no public name
-        finally:
-            engine.dispose()
+        utils._initialize_tables(engine)  # noqa: SLF001 - MLflow has no public name
+        engine.dispose()
         with new.open("rb") as file:
             os.fsync(file.fileno())
         new.replace(path)

@@ -1,38 +1,51 @@
-"""The MLflow runs of a suite, its jobs and their configurations; writing may be cut off."""
+"""The MLflow runs of a suite, its jobs and their configurations; writing may be cut off.
+
+A thread of its own logs jobs that are over while others still run. At last the leaderboard goes to
+the suite's run and its experiment, where people look first.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
+import queue
 import tempfile
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from leaseboard.algorithms.configurations import Configuration, configurations, table
 from leaseboard.algorithms.measures import describe_units
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.job import FAILURES, Result
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.owners import BEAT, owner
+from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.track.records import (
     HEARTBEAT,
+    JOBS,
     NIGHT,
+    NIGHTS,
     OWNER,
     configuration_record,
     job_record,
     runs_link,
     select,
+    sound_key,
     suite_key,
 )
 from leaseboard.tasks.track.store import TrackingError, experiment, open_store, reported
 from leaseboard.tasks.track.writers import (
+    METRICS_PER_BATCH,
     PARENT,
     ClientWriter,
     every,
@@ -45,8 +58,21 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
+Value = TypeVar("Value")
+
 TABLE = "configurations.json"
-_NOTE = "mlflow.note.content"
+NOTE = "mlflow.note.content"
+RETRY_SECONDS = (1.0, 4.0, 8.0)
+"""A busy or restarting store gets four tries."""
+PATIENCE_SECONDS = 60.0
+"""No new try after that: a store that accepts calls and never answers takes a minute for each."""
+FLOW_RUN = "leaseboard.flow_run"
+"""Tag of a suite's run: the address of the flow run that logged it, or its identifier."""
+KIND = ("mlflow.experimentKind", "custom_model_development")
+"""Saves the UI its own guess, by which an experiment without models is one of traces."""
+MOST_BOARD = 5_000
+"""Characters of a leaderboard in a description; the store takes 8,000 with the links."""
+REPORT = "report.html"
 
 
 class Tracker:
@@ -85,8 +111,8 @@ class Tracker:
             self._known = self.writer.known()
             end_suites(self._client, [jobs])
             self.run_id = self._open_suite(jobs, suite_key(suite, keys))
-        self._ended = Event()
-        Thread(target=self._beat, name="heartbeat", daemon=True).start()
+        self._ended = threading.Event()
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
     def _beat(self) -> None:
         """Tag the suite's run with the time, until it ends: others see by it that this lives."""
@@ -94,14 +120,9 @@ class Tracker:
             with suppress(TrackingError), reported(self.uri):
                 self._client.set_tag(self.run_id, HEARTBEAT, str(time.time()))
 
-    def has(self, result: Result) -> bool:
-        """Return whether the store has this result, or one of the same job that is ``ok``."""
-        known = self._known.get(result.key)
-        return known is not None and stays(known, result.started)
-
     def log(self, result: Result, folder: Path) -> None:
-        """Log a job from its run folder, unless it is there."""
-        if self.has(result):
+        """Log a job from its run folder, unless the store has this result, or one that is ok."""
+        if stays(self._known.get(result.key, {}), result.started):
             return
         with reported(self.uri), tempfile.TemporaryDirectory() as scratch:
             log = folder / results.EVENTS
@@ -117,7 +138,7 @@ class Tracker:
             tags = {
                 PARENT: self.run_id,
                 "leaseboard.suite": self.suite,
-                _NOTE: f"{line}\n\n{self._links(result, considered)}",
+                NOTE: f"{line}\n\n{self._links(result, considered)}",
             }
             if considered:
                 path = Path(scratch) / TABLE
@@ -151,12 +172,8 @@ class Tracker:
         self._ended.set()
         with reported(self.uri):
             self.writer.finish()
-            # A call that was cut off after this point has logged them already.
-            known = self._client.get_run(self.run_id).data.metrics
-            gone = (key.removeprefix("jobs.") for key in known if key.startswith("jobs."))
-            for name, count in {**dict.fromkeys(gone, 0), **counts}.items():
-                if known.get(f"jobs.{name}") != count:
-                    self._client.log_metric(self.run_id, f"jobs.{name}", count)
+            for name, count in counts.items():
+                self._client.log_metric(self.run_id, f"jobs.{name}", count)
             self._client.set_terminated(self.run_id, status)
 
     def _open_suite(self, experiment_id: str, key: str) -> str:
@@ -204,3 +221,175 @@ def log_race(result: Result, log: Path, uri: str) -> None:
     tracker = Tracker(uri, "race", [result.key])
     tracker.log(result, log.parent)
     tracker.close("FINISHED" if result.status == "ok" else "FAILED", {result.status: 1})
+
+
+class Recorder:
+    """Thread that logs each job that is over, and never delays a job or loses its result.
+
+    What could not be logged is one line in `problems`. The next run logs it, because it looks at
+    what the store has and not at what was tried.
+
+    - `earlier`: jobs that were done before; those missing from the store are logged as well.
+    - `open_tracker`: opens the store, in the thread: importing MLflow takes a second. With None
+      no job is logged.
+    """
+
+    def __init__(
+        self, out: Path, earlier: list[Result], open_tracker: Callable[[], Tracker] | None
+    ) -> None:
+        self.problems: list[str] = []
+        self._out = out
+        self._open = open_tracker
+        self._statuses: Counter[str] = Counter()
+        self._queue: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._abandon = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="recorder")
+        for result in earlier:
+            self._queue.put(result)
+
+    def job_is_over(self, result: Result) -> None:
+        """Log a job some time soon."""
+        self._queue.put(result)
+
+    def __enter__(self) -> Self:
+        if self._open is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait until all is logged; after an interruption only for the job that is written."""
+        if kind is not None:
+            self._abandon.set()
+        self._queue.put(None)
+        if self._open is not None:
+            total = self._queue.qsize()
+            with Activity("MLflow", total, "jobs", lambda: total - self._queue.qsize()):
+                self._thread.join()
+
+    def _work(self) -> None:
+        try:
+            assert self._open is not None  # else the thread is not started
+            tracker = self._patiently(self._open)
+            while (result := self._queue.get()) is not None and not self._abandon.is_set():
+                self._statuses[result.status] += 1
+                folder = results.job_folder(self._out, result.key)
+                self._patiently(partial(tracker.log, result, folder))
+            failed = FAILURES & set(self._statuses)
+            status = "KILLED" if self._abandon.is_set() else "FAILED" if failed else "FINISHED"
+            self._patiently(lambda: tracker.close(status, dict(self._statuses)))
+        except TrackingError as error:
+            self.problems.append(f"{error}; the next run logs what is missing")
+        except Exception as error:  # noqa: BLE001  (no one would see a thread's exception)
+            what = f"{type(error).__name__}: {error}".partition("\n")[0]
+            self.problems.append(f"logging to MLflow failed: {what}")
+
+    def _patiently(self, action: Callable[[], Value]) -> Value:
+        """Call `action`, which uses the store, again after a while if it fails."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        for pause in RETRY_SECONDS:
+            try:
+                return action()
+            except TrackingError:
+                if time.monotonic() > deadline:
+                    raise
+                if self._abandon.wait(pause):
+                    break
+        return action()
+
+
+def log_all(found: Sequence[Result], out: Path, name: str, uri: str) -> None:
+    """Log results of `out` that are missing from the store as runs of the experiment `name`.
+
+    Raises TrackingError if something could not be logged.
+    """
+    keys = [result.key for result in found]
+    with Recorder(out, list(found), lambda: Tracker(uri, name, keys)) as recorder:
+        pass
+    if recorder.problems:
+        raise TrackingError("; ".join(recorder.problems))
+
+
+class Place(NamedTuple):
+    """Places of a suite within MLflow's UI, from ``#`` on."""
+
+    jobs: str
+    report: str
+    """Of ``report.html`` among the artifacts of the suite's run."""
+
+
+def publish(
+    uri: str,
+    suite: str,
+    found: Sequence[Result],
+    *,
+    board: str,
+    standings: Mapping[str, Mapping[str, float]],
+    files: Sequence[Path],
+    tags: Mapping[str, str],
+) -> Place:
+    """Describe a suite's run and experiments by the leaderboard, and attach files.
+
+    The run gets the standings as metrics at the time when it began, so that a chart of all of them
+    by wall time shows an algorithm over time.
+
+    Raises TrackingError if the store cannot be used or does not know the suite's run.
+
+    - `found`: of all its jobs; their keys find its run.
+    - `board`: Markdown.
+    - `standings`: score, rank and CPU seconds of each algorithm, by the name of the measure.
+    - `files`: artifacts of the suite's run, such as the report.
+    - `tags`: of the suite's run, such as its `FLOW_RUN`.
+    """
+    client = open_store(uri)
+    with reported(uri):
+        names = suite, f"{suite}/configurations"
+        jobs, configurations = (experiment(client, uri, name) for name in names)
+        run = find_suite(client, jobs, suite_key(suite, [result.key for result in found]))
+        if run is None:
+            raise TrackingError(f"the store has no run of these jobs of {suite!r}: run it first")
+        run_id = run.info.run_id
+        if len(board) > MOST_BOARD:
+            rows, _, _ = board[:MOST_BOARD].rpartition("\n")
+            board = f"{rows}\n\nThe report has the other rows.\n"
+        place = Place(
+            runs_link(jobs, JOBS), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}"
+        )
+        considered = runs_link(configurations, "", "metrics.`lease`", orderByAsc="false")
+        nights = runs_link(jobs, NIGHTS, "attributes.start_time", compareRunsMode="CHART")
+        note = (
+            f"{board}\n[All jobs]({place.jobs}) and their [configurations]({considered}); each job"
+            f" links to its own. Leaderboards of earlier runs: [over time]({nights}).\n"
+        )
+        about = f"The configurations that [the jobs]({place.jobs}) of **{suite}** considered.\n"
+        for place_id, text in ((jobs, note), (configurations, about)):
+            client.set_experiment_tag(place_id, *KIND)
+            client.set_experiment_tag(place_id, NOTE, text)
+        if any(path.name == REPORT for path in files):
+            note += f"\n[The report]({place.report}).\n"
+        flow_run = tags.get(FLOW_RUN, "")
+        if flow_run.startswith("http"):
+            note += f"\n[The flow run in Prefect]({flow_run}).\n"
+        for name, text in ((NOTE, note), *tags.items()):
+            client.set_tag(run_id, name, text)
+        for path in files:
+            client.log_artifact(run_id, str(path))
+        _log_standings(client, run, standings)
+    return place
+
+
+def _log_standings(
+    client: MlflowClient, run: Run, standings: Mapping[str, Mapping[str, float]]
+) -> None:
+    """Log the standings; the tag that says that a run has them comes last."""
+    from mlflow.entities import Metric
+
+    run_id, at = run.info.run_id, run.info.start_time
+    metrics = [
+        Metric(sound_key(f"{measure}/{name.replace('/', '_')}"), value, at, 0)
+        for measure, values in standings.items()
+        for name, value in values.items()
+        if math.isfinite(value)
+    ]
+    for start in range(0, len(metrics), METRICS_PER_BATCH):
+        client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
+    client.set_tag(run_id, NIGHT, "true")

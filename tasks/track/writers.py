@@ -279,16 +279,10 @@ class BulkWriter(ClientWriter):
             {
                 "run_uuid": run_id,
                 "name": record.name,
-                "source_type": "UNKNOWN",
-                "source_name": "",
-                "entry_point_name": "",
                 "user_id": "unknown",
                 "status": record.status,
                 "start_time": record.start,
                 "end_time": record.end,
-                "deleted_time": None,
-                "source_version": "",
-                "lifecycle_stage": "active",
                 "artifact_uri": self._artifact_uri(experiment, run_id),
                 "experiment_id": int(experiment),
             }

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from leaseboard.flows.cli import main
-from leaseboard.tasks.track import recorder
+from leaseboard.tasks.track import tracker as recorder
 
 SUITE = """
 title: small

@@ -8,7 +8,7 @@ import pytest
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.track import recorder
+from leaseboard.tasks.track import tracker as recorder
 
 CONFIGURATIONS = 3  # of each stand-in job
 

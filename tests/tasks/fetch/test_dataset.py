@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from leaseboard import race
 from leaseboard.algorithms.errors import DataError
@@ -96,25 +94,6 @@ def test_a_sample_has_every_class_in_the_order_of_the_source():
     assert make([*range(25)] * 4, rows=10).task == "regression"  # that of the whole table
 
 
-COLUMNS = {
-    "number": st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))),
-    "word": st.sampled_from(["u", "v", None]),
-    "flag": st.booleans(),
-}
-
-
-@st.composite
-def frames(draw) -> pd.DataFrame:
-    kinds = {"word": pd.CategoricalDtype(["u", "v"])}
-    names = draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=3, unique=True))
-    rows = draw(st.integers(2, 4))
-    return pd.DataFrame({
-        name: pd.Series(draw(st.lists(COLUMNS[name], min_size=rows, max_size=rows)),
-                        dtype=kinds.get(name))
-        for name in names
-    })  # fmt: skip
-
-
 def digest(frame: pd.DataFrame, target=(1.5, 2.5), task: str = "regression") -> str:
     return digest_of(frame, pd.Series(target, name="y"), task)
 
@@ -127,17 +106,7 @@ def test_the_digest_is_pinned():
     })  # fmt: skip
 
     assert digest(frame) == "b196d1cf83423047cb8f5781cf12538c"
-
-
-@settings(max_examples=30)
-@given(one=frames(), two=frames())
-def test_digests_are_equal_if_and_only_if_the_content_is(one, two):
-    same = list(one) == list(two) and one.equals(two)
-
-    assert (digest(one) == digest(two)) == same
-    assume("number" in one)
-    whole = one.assign(number=one["number"].round())
-    assert digest(whole.astype({"number": "float32"})) == digest(whole)
+    assert digest(frame.astype({"i": "float32"})) == digest(frame) != digest(frame[["n"]])
 
 
 def rows_of_all_kinds():
@@ -162,7 +131,7 @@ def test_every_job_maps_the_same_data_and_cannot_change_them(tmp_path):
     pd.testing.assert_frame_equal(data.features, other.features)
     pd.testing.assert_series_equal(data.target, other.target)
     assert digest_of(other.features, other.target, other.task) == data.digest
-    assert (data.reference, kept.rows, kept.features) == ("held:all", 60, 8)
+    assert (data.reference, kept.digest) == ("held:all", data.digest)
     for each in (data, hold(strided, "s", tmp_path).open()):
         for name in each.features.select_dtypes("number"):
             values = each.features[name].array._ndarray  # to_numpy is read-only anyway

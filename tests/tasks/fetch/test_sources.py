@@ -175,7 +175,7 @@ def test_a_mirror_that_is_not_whole_is_named(small, tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"in the catalogue, but the file is missing"):
         load("mirror:77", mirrors=(small,))
     (tmp_path / "catalogue.csv").write_text(HEADER + "../77,n,regression,3,2,y,00,CC0\n")
-    with pytest.raises(DataError, match=r"catalogue\.csv: \.\./77: id"):
+    with pytest.raises(DataError, match=r"catalogue\.csv: id '\.\./77' must be"):
         load("mirror:77", mirrors=(tmp_path,))
 
 
@@ -225,11 +225,11 @@ def test_a_dataset_that_fails_stops_no_other_and_the_next_call_continues(public,
     public.rows.append({"id": "held", "source": ""})
     public("iris", "none", b"", source="sklearn:iris", sha256="")
 
-    built = {each.name: each for each in build_mirror(place)}
+    built = {name: (whole, detail) for name, whole, detail in build_mirror(place)}
 
-    assert [name for name, each in built.items() if each.whole] == ["tiny", "iris"]
-    assert "cannot be fetched (HTTP Error 404" in built["gone"].detail
-    assert "the file changed at its source" in built["changed"].detail
+    assert [name for name, (whole, _) in built.items() if whole] == ["tiny", "iris"]
+    assert "cannot be fetched (HTTP Error 404" in built["gone"][1]
+    assert "the file changed at its source" in built["changed"][1]
     assert "held" not in built
     data = load("mirror:tiny", mirrors=(place,))
     assert data.digest == load(f"file:{public.files / 'tiny.csv'}").digest
@@ -240,7 +240,7 @@ def test_a_dataset_that_fails_stops_no_other_and_the_next_call_continues(public,
     (public.files / "gone.csv").write_bytes(b"a,y\n1,2\n3,4\n")
     public.rows[0]["sha256"] = file_digest(public.files / "gone.csv")
     public("last", "last.csv", TINY)
-    again = {each.name: each.detail for each in build_mirror(place)}
+    again = {name: detail for name, _, detail in build_mirror(place)}
     assert again["iris"] == "there already"
     assert again["gone"].startswith("2 rows, 1 features, from http")
     assert (place / "tiny.parquet").read_bytes() == whole
@@ -259,7 +259,7 @@ def test_columns_are_named_and_taken_from_dates_and_another_copy_is_reported(pub
     public.rows[-1]["digest"] = load(f"file:{public.files / 'tiny.csv'}").digest
     public("other", "other.csv", TINY.replace(b"4", b"5"), digest=public.rows[-1]["digest"])
 
-    said = {each.name: each.detail for each in build_mirror(tmp_path / "mirror")}
+    said = {name: detail for name, _, detail in build_mirror(tmp_path / "mirror")}
     data = load("mirror:flights", mirrors=(tmp_path / "mirror",))
 
     assert list(data.features) == ["month", "hour", "place"]
@@ -359,9 +359,9 @@ def test_openml_is_asked_once_and_makes_a_mirror(server, tmp_path):
     built = list(build_mirror(tmp_path / "mirror", ["openml:78", "openml:77", "synthetic:fried"]))
 
     assert "/77.arff" in seen
-    assert [(each.name, each.whole) for each in built] == [("78", False), ("77", True)]
-    assert "OpenML refused" in built[0].detail
-    assert "Unknown dataset" in built[0].detail
+    assert [each[:2] for each in built] == [("78", False), ("77", True)]
+    assert "OpenML refused" in built[0][2]
+    assert "Unknown dataset" in built[0][2]
     assert "/77.arff" not in asked[len(seen) :]
     assert [path.name for path in place.parent.iterdir()] == ["77"]
     mirrored = load("openml:77", mirrors=(tmp_path / "mirror",))
@@ -389,7 +389,7 @@ def test_without_a_network_one_line_says_what_to_do_and_is_not_slow_twice(config
 
     with pytest.raises(DataUnavailableError, match=r"OpenML cannot be reached; .* mirror"):
         load("openml:77")
-    monkeypatch.setattr(openml_source, "_run", None)  # a second try would fail on this
+    monkeypatch.setattr(openml_source, "call", None)  # a second try would fail on this
     with pytest.raises(DataUnavailableError, match="openml:78 is not available"):
         load("openml:78")
 

@@ -35,10 +35,6 @@ def notes(database):
 class BackEnd:
     """Tests of every back end: a case for each is below, with its `place`."""
 
-    def test_what_is_written_is_read_by_another(self, place):
-        note(Database(place, FIRST), "a")
-        assert notes(Database(place, FIRST)) == ["a"]
-
     def test_what_raises_is_undone(self, place):
         database = Database(place, FIRST)
         with pytest.raises(ZeroDivisionError), database.begin() as connection:

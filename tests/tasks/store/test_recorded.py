@@ -82,16 +82,6 @@ def write(count):
         records.extend(lambda n: (time.sleep(0.002), {"n": n, "by": os.getpid()})[1])
 
 
-def test_eight_writers_lose_and_repeat_nothing(place):
-    writers = [forked(write, 60) for _ in range(8)]
-    for writer in writers:
-        writer.join()
-
-    assert [writer.exitcode for writer in writers] == [0] * 8
-    assert numbers(Store()) == list(range(60))
-    assert counted(place) == 60
-
-
 def test_writers_that_are_killed_lose_and_repeat_nothing(place):
     rng = random.Random(0)
     filled(Store(), 1)
