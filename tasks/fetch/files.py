@@ -239,16 +239,13 @@ def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
     try:
         with path.open(encoding="utf-8") as lines:
             content = arff.load(_plain_arff(lines))
-        names = [name for name, _ in content["attributes"]]
-        made: dict[str, Any] = {}
-        values = zip(*content["data"], strict=True) if content["data"] else [()] * len(names)
-        for (name, kind), column in zip(content["attributes"], values, strict=True):
+        kinds = dict(content["attributes"])
+        frame = pd.DataFrame(content["data"], columns=list(kinds), dtype=object)
+        for name, kind in kinds.items():
             if isinstance(kind, list):
-                made[name] = pd.Categorical(column, categories=kind)
+                frame[name] = pd.Categorical(frame[name], categories=kind)
             elif kind.upper() in ("NUMERIC", "REAL", "INTEGER"):
-                made[name] = np.array(column, dtype=np.float64)
-            else:
-                made[name] = pd.Series(column, dtype=object)
+                frame[name] = frame[name].astype(np.float64)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
     except arff.BadAttributeType as error:
@@ -258,7 +255,7 @@ def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
         ) from error
     except (arff.ArffException, ValueError, IndexError) as error:
         raise DataError(f"{path}: malformed arff: {_first_line(error)}: {WRITE_AGAIN}") from error
-    return pd.DataFrame(made)
+    return frame
 
 
 _DECLARED = re.compile(

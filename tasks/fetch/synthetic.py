@@ -11,17 +11,19 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import numpy as np
 import pandas as pd
 from numpy.random import Generator, default_rng
 from pydantic import Field, create_model
 
-from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.tasks.fetch.dataset import Finite, Options, RawTable
+from leaseboard.algorithms.errors import unknown
+from leaseboard.tasks.fetch.dataset import Count, Finite, Options, RawTable
 
 Columns = dict[str, Any]
+Positive = Annotated[Finite, Field(ge=0)]
+Whole = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Stretch:
     rng: Generator
 
 
-def planes(block: Stretch, *, noise: float = 1.0) -> Columns:
+def planes(block: Stretch, *, noise: Positive = 1.0) -> Columns:
     """Draw 2dplanes (Breiman et al. 1984, p. 238; OpenML 215): two planes, chosen by x1."""
     rng, rows = block.rng, block.size
     x = rng.integers(-1, 2, size=(rows, 10), dtype=np.int8)
@@ -45,14 +47,14 @@ def planes(block: Stretch, *, noise: float = 1.0) -> Columns:
     return _numbered(x) | {"y": y}
 
 
-def fried(block: Stretch, *, noise: float = 1.0) -> Columns:
+def fried(block: Stretch, *, noise: Positive = 1.0) -> Columns:
     """Draw Friedman's first function (Friedman 1991; OpenML 564): five of ten inputs matter."""
     x = _uniform_inputs(block)
     y = friedman_value(x) + noise * block.rng.standard_normal(block.size)
     return _numbered(x) | {"y": np.round(y, 3)}
 
 
-def fried_drift(block: Stretch, *, noise: float = 1.0, period: int = 10_000) -> Columns:
+def fried_drift(block: Stretch, *, noise: Positive = 1.0, period: Count = 10_000) -> Columns:
     """Draw Friedman's first function; its inputs swap roles at random every `period` rows."""
     x = _uniform_inputs(block)
     roles = np.empty_like(x)
@@ -126,7 +128,12 @@ def waveform(block: Stretch) -> Columns:
 
 
 def separated(
-    block: Stretch, *, classes: int = 2, features: int = 28, flip: float = 0.1, bend: float = 1.0
+    block: Stretch,
+    *,
+    classes: Annotated[int, Field(ge=2, le=100)] = 2,
+    features: Annotated[int, Field(ge=6)] = 28,
+    flip: Annotated[float, Field(ge=0, le=1)] = 0.1,
+    bend: Positive = 1.0,
 ) -> Columns:
     """Draw noisy nonlinear classes: learners of different capacity are well apart.
 
@@ -134,12 +141,6 @@ def separated(
     their products x1 x2, x3 x4 and x5 x6; the class with the largest score wins, and a share
     `flip` of the rows gets any label. So the best accuracy is 1 - flip (1 - 1/classes).
     """
-    if not 2 <= classes <= 100:
-        raise UsageError(f"classes={classes} of synthetic:separated: must be from 2 to 100")
-    if features < 6:
-        raise UsageError(f"features={features} of synthetic:separated: must be at least 6")
-    if flip > 1:
-        raise UsageError(f"flip={flip:g} of synthetic:separated: must be a share, from 0 to 1")
     fixed = default_rng([block.seed, 0, 1])  # the same function in every block
     weights = fixed.standard_normal((9, classes), dtype=np.float32)
     weights /= np.linalg.norm(weights[:6], axis=0)
@@ -158,7 +159,7 @@ SEVEN_DEVIATIONS = (0.07, 0.01, 0.04, 0.02, 0.01, 0.02, 0.01)
 """Section 4.1 of the ER-UCB paper; arm 1 has the largest extreme region."""
 
 
-def seven_gaussians(block: Stretch, *, decimals: int = 0) -> Columns:
+def seven_gaussians(block: Stretch, *, decimals: Whole = 0) -> Columns:
     """Draw feedbacks of the seven arms of ER-UCB's synthetic problem; a row is a pull of each."""
     drawn = block.rng.normal(SEVEN_MEANS, SEVEN_DEVIATIONS, (block.size, len(SEVEN_MEANS)))
     return _arms(np.round(drawn, decimals) if decimals else drawn) | {"pull": _row_numbers(block)}
@@ -188,7 +189,7 @@ def near_ties(block: Stretch) -> Columns:
     }
 
 
-def ambush(block: Stretch, *, at: int = 200, lie: float = 1000.0) -> Columns:
+def ambush(block: Stretch, *, at: Count = 200, lie: Positive = 1000.0) -> Columns:
     """Return a stream whose target is a product of inputs, until row `at` has the label -`lie`.
 
     A linear model cannot see the product. A model that follows it has gained by then, and predicts
@@ -258,11 +259,10 @@ def options_of(name: str) -> type[Options]:
     """Return the options that generator `name` takes; UsageError if there is none of the name."""
     if name not in GENERATORS:
         raise unknown("generator", name, GENERATORS)
-    kinds = {int: Annotated[int, Field(ge=1)], float: Annotated[Finite, Field(ge=0)]}
-    own: dict[str, Any] = {
-        key: (kinds[type(default)], default) for key, default in GENERATORS[name].options().items()
-    }
-    seed: Any = Annotated[int, Field(ge=0)], 0
+    maker = GENERATORS[name]
+    kinds = get_type_hints(maker.draw, include_extras=True)
+    own: dict[str, Any] = {key: (kinds[key], value) for key, value in maker.options().items()}
+    seed: Any = Whole, 0
     return create_model(f"Options of {name}", __base__=Options, seed=seed, **own)
 
 

@@ -8,7 +8,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -228,16 +228,13 @@ def _log_ahead(connection: Any, _: object) -> None:
 def _url_of(place: Path | str, noun: str) -> sa.URL:
     if isinstance(place, Path):
         return sa.URL.create("sqlite", database=str(place))
-    fix = "write a file or postgresql://USER:PASSWORD@HOST/NAME"
-    try:
+    url = None
+    with suppress(ArgumentError, ValueError):  # whose text is the address
         url = sa.make_url(place)
-    except (ArgumentError, ValueError):  # not `from` it: its text is the address
+    if url is None or url.drivername.partition("+")[0] != "postgresql":
         raise UsageError(
-            f"the {noun} {redacted(place)!r} cannot be read: {fix}, signs of a password such as"
-            " [ / ? # @ in percent form, [ as %5B"
-        ) from None
-    if url.drivername.partition("+")[0] != "postgresql":
-        raise UsageError(
-            f"the {noun} {redacted(place)!r} is neither a file nor a PostgreSQL: {fix}"
+            f"the {noun} {redacted(place)!r} is neither a file nor a PostgreSQL: write a file or"
+            " postgresql://USER:PASSWORD@HOST/NAME, signs of a password such as [ / ? # @ in"
+            " percent form, [ as %5B"
         )
     return url

@@ -150,8 +150,8 @@ def test_what_is_not_a_store_is_not_touched(tmp_path, monkeypatch):
     ("address", "said"),
     [
         ("mysql://me:5ECRET@host/db", "'mysql://***@host/db' is neither a file nor a"),
-        ("postgresql://me@host:5ECRET/db", "cannot be read: write a file or postgresql://USER"),
-        ("postgresql:me:5ECRET@host", "cannot be read: write a file or postgresql://USER"),
+        ("postgresql://me@host:5ECRET/db", "a PostgreSQL: write a file or postgresql://USER"),
+        ("postgresql:me:5ECRET@host", "a PostgreSQL: write a file or postgresql://USER"),
         ("postgresql://me:5ECRET@127.0.0.1:9/db", "//***@127.0.0.1:9/db cannot be used: "),
         ("postgresql+none://me:5ECRET@host/db", "//***@host/db cannot be used: "),
     ],
