@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,13 +22,8 @@ from leaseboard.flows.console import (
 )
 from leaseboard.tasks.machine import paths
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-
 _FOLDERS = "Run folders, or folders that hold some (default: runs)."
 _KEEP = "Number of the newest results of each algorithm and dataset that stay."
-_OLD = "Remove only results older than this number of days."
 _YES = "Do it; without this flag, only print what would be done."
 app = typer.Typer(
     cls=Commands,
@@ -85,7 +80,6 @@ def merge(
 def prune(
     folders: Annotated[list[Path] | None, arg(_FOLDERS)] = None,
     keep: Annotated[int, opt(_KEEP, "N", min=0)] = 1,
-    older_than: Annotated[float | None, opt(_OLD, "DAYS", min=0, max=36500)] = None,
     yes: Annotated[bool, opt(_YES, "", "--yes")] = False,
 ) -> None:
     """Remove results that newer ones have replaced, in run folders.
@@ -93,25 +87,19 @@ def prune(
     The newest result of each algorithm on each dataset and repetition stays. In MLflow, delete
     runs on its pages, then run `mlflow gc`.
 
-    Example: leaseboard results prune --older-than 90 --yes
+    Example: leaseboard results prune --yes
     """
-    from datetime import UTC, datetime, timedelta
-
     from leaseboard.tasks.archive import runs as core
 
-    now = datetime.now(UTC)
-    before = None if older_than is None else now - timedelta(days=older_than)
     given = folders or [place for place in [Path("runs")] if place.is_dir()]
-    total = sum(
-        _prune_folder(folder, keep, before, remove=yes) for folder in core.run_folders(given)
-    )
+    total = sum(_prune_folder(folder, keep, remove=yes) for folder in core.run_folders(given))
     if not (total and yes):
         say("nothing was removed: add --yes" if total else "nothing to remove")
         return
     say("removed")
 
 
-def _prune_folder(folder: Path, keep: int, before: datetime | None, *, remove: bool) -> int:
+def _prune_folder(folder: Path, keep: int, *, remove: bool) -> int:
     """Print what goes from a run folder, remove it if `remove`; return how many jobs."""
     from leaseboard.tasks.archive import runs as core
     from leaseboard.tasks.folder import results
@@ -119,7 +107,7 @@ def _prune_folder(folder: Path, keep: int, before: datetime | None, *, remove: b
 
     report_damage(folder)
     with results.locked(folder) if remove else nullcontext():
-        jobs, of = core.surplus_jobs(folder, keep, before), len(results.read_results(folder))
+        jobs, of = core.surplus_jobs(folder, keep), len(results.read_results(folder))
         say(f"{folder}: {len(jobs)} of {of} jobs, {disk.shown(core.size_of(folder, jobs))}")
         if not (jobs and remove):
             return len(jobs)

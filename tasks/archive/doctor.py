@@ -1,22 +1,18 @@
-"""Checks of an installation: packages, stores, disk, and unfinished runs."""
+"""Checks of an installation: packages, the tracking store, and unfinished runs."""
 
 from __future__ import annotations
 
 import importlib
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.parts import PARTS, command_for
-from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.track.store import SQLITE, open_store, reported
@@ -30,7 +26,6 @@ NATIVE = (
     "leaseboard.algorithms.transcendental", "vowpalwabbit", "lightgbm", "pyarrow.parquet",
 )  # fmt: skip
 """Compiled modules; the first is one of our kernels."""
-MIN_FREE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,6 @@ def examine(uri: str, *, fix: bool = False) -> Iterator[Finding]:
     """
     yield requirements()
     yield native_libraries()
-    yield from disk_use(uri)
     if find_spec("mlflow") is None:
         yield Finding("tracking store", True, f"MLflow is not installed: {command_for('flows')}")
         return
@@ -88,18 +82,6 @@ def native_libraries() -> Finding:
         except (ImportError, OSError) as error:
             broken.append(f"{name}: {str(error).partition(chr(10))[0]}")
     return Finding("native libraries", not broken, "; ".join(broken) or ", ".join(NATIVE))
-
-
-def disk_use(uri: str) -> Iterator[Finding]:
-    """Check the disk: what run folders, the cache and the local store use, and what is free."""
-    places = {"run folders": Path("runs").resolve(), "cache": cache_dir()}
-    if uri.startswith(SQLITE):
-        places["MLflow"] = Path(uri.removeprefix(SQLITE)).resolve().parent
-    for name, place in places.items():
-        existing = next(parent for parent in (place, *place.parents) if parent.exists())
-        free = shutil.disk_usage(existing).free
-        detail = f"{place}: {disk.shown(disk.used(place))} used, {disk.shown(free)} free"
-        yield Finding(name, free > MIN_FREE, detail)
 
 
 def store(uri: str) -> Finding:

@@ -13,7 +13,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -143,30 +142,19 @@ def run_folders(places: Iterable[Path]) -> list[Path]:
     return sorted(found)
 
 
-def surplus_jobs(out: Path, keep: int = 1, before: datetime | None = None) -> list[Result]:
+def surplus_jobs(out: Path, keep: int = 1) -> list[Result]:
     """Return the finished jobs in the run folder `out` to remove, the oldest first.
 
-    They are all but the `keep` newest of each algorithm, dataset and repetition, if they began
-    `before` that. A leaderboard stays whole: the rows of the folder's own table stay, too, unless
-    nothing is kept.
+    They are all but the `keep` newest of each algorithm, dataset and repetition. A leaderboard
+    stays whole: the rows of the folder's own table stay, too, unless nothing is kept.
     """
     shown = {result.key for result in results.current(out)}
-    dated = [(_began(out, result), result) for result in results.read_results(out)]
     newer, gone = Counter[tuple[str, str, int]](), []
-    for began, result in sorted(dated, key=lambda each: each[0], reverse=True):
+    for result in sorted(results.read_results(out), key=lambda r: r.started, reverse=True):
         newer[place(result)] += 1
-        stays = newer[place(result)] <= keep or (keep > 0 and result.key in shown)
-        if not stays and (before is None or began < before):
+        if newer[place(result)] > keep and not (keep > 0 and result.key in shown):
             gone.append(result)
     return gone[::-1]
-
-
-def _began(out: Path, result: Result) -> datetime:
-    """Return when the job began; of one that did not, when its result was written."""
-    if result.started:
-        return datetime.fromisoformat(result.started)
-    file = results.job_folder(out, result.key) / results.RESULT
-    return datetime.fromtimestamp(file.stat().st_mtime, UTC)
 
 
 def size_of(out: Path, jobs: Iterable[Result]) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.errors import LeaseboardError, short
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted, scrubbed
 
@@ -139,8 +139,9 @@ def reported(uri: str) -> Iterator[None]:
     except TrackingError:
         raise
     except (*failures, ImportError) as error:  # of a database's driver
-        said = scrubbed(str(_cause(error)).partition("\n")[0], [uri])
-        raise TrackingError(f"the MLflow store {redacted(uri)} failed: {said[:300]}") from error
+        line = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        said = short(scrubbed(line, [uri]), 500)
+        raise TrackingError(f"the MLflow store {redacted(uri)} failed: {said}") from error
 
 
 def artifact_root(uri: str) -> str:
@@ -151,24 +152,6 @@ def artifact_root(uri: str) -> str:
     named = os.environ.get("LEASEBOARD_ARTIFACTS", "").rstrip("/")
     # As an address: MLflow takes what follows a "#" or "?" in a path for something else.
     return named or (home.resolve() / "artifacts").as_uri()
-
-
-def _cause(error: BaseException) -> object:
-    """Return the helpful part of an error: a database's own words, or why a server is silent.
-
-    MLflow wraps the latter four times, each time with the address that was asked.
-    """
-    import requests
-
-    seen: list[BaseException] = [error]
-    while (inner := seen[-1].__cause__ or seen[-1].__context__) and inner not in seen:
-        seen.append(inner)
-    if any(isinstance(one, requests.RequestException) for one in seen):
-        if any(isinstance(one, (requests.Timeout, TimeoutError)) for one in seen):
-            return "it did not answer in time"
-        system = [one.strerror for one in seen if isinstance(one, OSError) and one.strerror]
-        return f"no connection: {system[-1]}" if system else "no connection"
-    return getattr(error, "orig", None) or error
 
 
 def _make(path: Path) -> None:

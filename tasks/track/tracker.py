@@ -172,8 +172,11 @@ class Tracker:
         self._ended.set()
         with reported(self.uri):
             self.writer.finish()
-            for name, count in counts.items():
-                self._client.log_metric(self.run_id, f"jobs.{name}", count)
+            known = self._client.get_run(self.run_id).data.metrics
+            # Zero of those that an earlier call has logged, which was cut off after this point.
+            earlier = dict.fromkeys((key for key in known if key.startswith("jobs.")), 0)
+            for key, count in (earlier | {f"jobs.{k}": n for k, n in counts.items()}).items():
+                self._client.log_metric(self.run_id, key, count)
             self._client.set_terminated(self.run_id, status)
 
     def _open_suite(self, experiment_id: str, key: str) -> str:

@@ -165,7 +165,7 @@ def test_every_command_refuses_what_it_does_not_know_in_one_form(leaseboard):
         ("run quick --dry-run --register a/b", "model name 'a/b' must not"),
         ("list algorithm", "did you mean 'algorithms'"),
         ("report nowhere", "has no results.parquet"),
-        ("results prune --older-than 1000000", "'--older-than'"),
+        ("results prune --keep -1", "'--keep'"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exits_with_64(leaseboard, arguments, words):

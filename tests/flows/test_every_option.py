@@ -39,7 +39,7 @@ STEPS = """
 64 live promote l --force --run-dir live
 64 live rollback l --run-dir live
 0 results merge run gated --run-dir merged
-0 results prune run --keep 0 --older-than 0 --yes
+0 results prune run --keep 0 --yes
 0 data list
 0 data fetch file:d.csv?target=y
 3 data mirror made tiny

@@ -95,7 +95,7 @@ def test_four_lines_name_a_dataset(conf):
     [
         ("reference: openml:1\ntargt: y\n", "'targt': did you mean 'target'"),
         ("reference: openml:1\nrows: many\n", "rows must be a valid integer"),
-        ("reference: other\n", "reference must be of the form"),
+        ("reference: other\n", "reference must match pattern"),
     ],
 )
 def test_a_wrong_file_of_conf_data_is_one_clear_line(conf, text, named):

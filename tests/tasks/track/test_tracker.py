@@ -219,7 +219,7 @@ def test_a_store_that_cannot_be_used_is_one_line(uri, tmp_path, monkeypatch):
         (f"sqlite:///{tmp_path / 'file.db'}", "not a database"),
         (f"sqlite:///{tmp_path / 'file.db' / 'mlflow.db'}", "failed"),
         (uri, "restore it with"),
-        ("https://me:hunter2@localhost:1/", "no connection"),
+        ("https://me:hunter2@localhost:1/", "Connection refused"),
     ):
         with pytest.raises(TrackingError, match=why) as caught:
             Tracker(address, "s", [])
