@@ -44,7 +44,7 @@ from leaseboard.tasks.pool.workers import Attempt, RunsJobs
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track.store import TrackingError
-from leaseboard.tasks.track.tracker import Place, Recorder, Tracker
+from leaseboard.tasks.track.tracker import Recorder, Tracker
 
 
 @dataclass(frozen=True, slots=True)
