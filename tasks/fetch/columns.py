@@ -41,10 +41,7 @@ def tidy(column: pd.Series) -> pd.Series:
     if pd.api.types.is_bool_dtype(dtype):
         return _nominal(column) if column.isna().any() else column.astype(bool)
     if pd.api.types.is_numeric_dtype(dtype):
-        if isinstance(dtype, np.dtype):
-            return column.astype("float32") if dtype == np.float16 else column
-        whole = pd.api.types.is_integer_dtype(dtype) and not column.isna().any()
-        return column.astype("int64" if whole else "float64")
+        return _without_nullable(column)
     dates = as_dates(column)
     return _nominal(column) if dates is None else dates
 
@@ -130,8 +127,13 @@ def as_numbers(column: pd.Series) -> pd.Series:
     refuse_rows(
         column, (reals > LARGEST) | (reals < -LARGEST), "numbers that are finite in 32 bits"
     )
+    return _without_nullable(numbers)
+
+
+def _without_nullable(numbers: pd.Series) -> pd.Series:
+    """Return numbers of a type of NumPy's that computes: whole ones where none is missing."""
     if isinstance(numbers.dtype, np.dtype):
-        return numbers
+        return numbers.astype("float32") if numbers.dtype == np.float16 else numbers
     whole = pd.api.types.is_integer_dtype(numbers.dtype) and not numbers.isna().any()
     return numbers.astype("int64" if whole else "float64")
 

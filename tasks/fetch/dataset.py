@@ -46,10 +46,7 @@ class Options(BaseModel):
         if self.rows is not None and self.first_rows is not None:
             raise ValueError("rows draws a sample and first_rows takes the first rows: give one")
         if self.threshold is not None and self.task == "regression":
-            raise ValueError(
-                "a threshold makes two classes of the target, so the task cannot be regression:"
-                " drop one of the two options"
-            )
+            raise ValueError("a threshold makes two classes: drop one of the two options")
         return self
 
 

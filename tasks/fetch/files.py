@@ -72,8 +72,6 @@ def as_written(path: Path) -> pd.DataFrame:
 
 def reader_of(path: Path, name: str) -> Reader:
     """Return the reader of a file; UsageError unless it can be opened and its format is known."""
-    if path.is_dir():
-        raise UsageError(f"{name}: is a folder: name a file")
     if not path.is_file():
         raise UsageError(f"{name}: no such file: name one that is there")
     reader = READERS.get(path.suffix.lower())
