@@ -21,7 +21,7 @@ from leaseboard.algorithms.environments.stream import (
     require_finite,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels, Learner
+from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
 from leaseboard.algorithms.online_automl.racing import Racing
@@ -64,7 +64,6 @@ class Published(Racing):
             n_slots,
             self.rules(),
             horizon,
-            classes=task == "classification",
         )
 
     def loss(self, env: StreamEnvironment) -> str:
@@ -244,15 +243,19 @@ class Offline(StreamAlgorithm):
             return
         stream = env.stream
         require_finite(stream, env.budget)
-        learner = Learner(stream_schema(stream), VWConfiguration(), stream.task)
+        models = KernelModels(stream_schema(stream), 1, LOSSES[stream.task])
+        models.start(0, VWConfiguration())
+        found = np.empty((env.budget, 1), np.float32)
         cut = max(1, round(self.share * env.budget))
         yield events.ConfigurationAdmitted(
             at=0, configuration=0, parameters=VWConfiguration().parameters()
         )
         yield events.LeaseGranted(at=0, configuration=0, amount=cut, slot=0)
         yield events.ChampionChanged(at=0, configuration=0, previous=None)
-        yield from env.record(learner.learn_many(stream.features[:cut], stream.labels[:cut]))
-        rest = stream.features[cut : env.budget]
-        yield from env.record(learner.predict_many(rest), live=0)
+        ones = np.ones(cut, np.float32)
+        models.learn_many(stream.features[:cut], stream.labels[:cut], ones, found)
+        yield from env.record(found[:cut, 0])
+        models.predict_many(stream.features[cut : env.budget], found[cut:])
+        yield from env.record(found[cut:, 0], live=0)
         score = float(env.score().value)
         yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=cut)

@@ -114,8 +114,6 @@ class PublishedRace(Race):
     rules : Rules
     horizon : float
         Length of the stream where it is known: no lease says more.
-    classes : bool
-        The labels are -1 and 1.
     """
 
     kept = (*Race.kept, "steps", "candidates", "frontier", "joined")
@@ -129,11 +127,9 @@ class PublishedRace(Race):
         b: int,
         rules: Rules,
         horizon: float = math.inf,
-        *,
-        classes: bool = False,
     ) -> None:
         self.rules, self.horizon = rules, horizon
-        self.steps = Steps(b, rules, classes, models.pool, models.loss)
+        self.steps = Steps(rules, models)
         self.slots = self.steps.slots
         super().__init__(schema, models, oracle, random, b)
         self.candidates: list[Candidate] = []

@@ -15,15 +15,12 @@
 
 cimport cython
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdint cimport int64_t
-from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
 from leaseboard.algorithms.elementary cimport log
-from leaseboard.algorithms.online.kernel cimport Pool, room
-from leaseboard.algorithms.online.placement cimport place, take_one
+from leaseboard.algorithms.online.kernel cimport LOGISTIC, Pool
 from leaseboard.algorithms.online.row_calls cimport RowCalls
 
 cdef double COEFFICIENT = 0.05, DELTA = 0.1, LN_10 = 2.302585092994046
@@ -80,14 +77,9 @@ cdef class Steps:
 
     Parameters
     ----------
-    n_slots : int
     rules : Rules
-    classes : bool
-        The labels are -1 and 1, the predictions margins.
-    pool : Pool, optional
-        The live models.
-    loss : int
-        Theirs.
+    pool : Pool
+        The live models; of logistic loss the labels are -1 and 1, the predictions margins.
 
     Attributes
     ----------
@@ -120,23 +112,18 @@ cdef class Steps:
     cdef object looker  # whose row was predicted last
     cdef Slot *rows
     cdef Py_ssize_t n_slots
-    cdef int64_t *live
     cdef Pool pool
-    cdef int loss
 
-    def __init__(self, Py_ssize_t n_slots, rules, bint classes=False, Pool pool=None, int loss=0):
+    def __init__(self, rules, Pool pool):
+        n_slots = pool.n_slots
         self.slots = np.zeros(n_slots, SLOT)
         self.slots["configuration"] = -1
         self.numbers = self.slots.view(np.float64).reshape(n_slots, -1)
         cdef double[:, ::1] numbers = self.numbers
-        self.rows, self.n_slots, self.pool, self.loss = <Slot *>&numbers[0, 0], n_slots, pool, loss
-        self.live = <int64_t *>room(n_slots, sizeof(int64_t))
+        self.rows, self.n_slots, self.pool = <Slot *>&numbers[0, 0], n_slots, pool
         self.champion, self.predictor, self.low, self.high = -1, -1, INFINITY, -INFINITY
         self.literal, self.margin, self.testing = rules.literal, rules.worse_margin, not rules.fixed
-        self.classes, self.ripe = classes, 1 if rules.literal else 100
-
-    def __dealloc__(self):
-        free(self.live)
+        self.classes, self.ripe = pool.loss == LOGISTIC, 1 if rules.literal else 100
 
     cdef Py_ssize_t slot_of(self, double configuration) noexcept nogil:
         """Return where a configuration is live, or -1."""
@@ -251,23 +238,13 @@ cdef class Steps:
             and worse(one.lower, one.epsilon, self.rows[champion].upper, self.margin)
         )
 
-    cdef int _place(self, Py_ssize_t n_columns) except -1 nogil:
-        """Copy the live models into lanes where they are faster, unless they are there."""
-        cdef Py_ssize_t n_live = 0
-        for slot in range(self.n_slots):
-            if self.rows[slot].configuration >= 0:
-                self.live[n_live] = slot
-                n_live += 1
-        return place(n_columns, self.live, n_live, self.pool)
-
     cdef bint _learn(
         self, const float *example, float label, float importance, bint looked
     ) noexcept nogil:
         """Let all models learn, take their losses; return whether these call for a decision."""
-        take_one(
-            example, label, importance, self.pool, self.loss, True, looked, &self.pool.outputs[0]
-        )
-        self.observe(label, self.pool.outputs)
+        self.pool.look(example, looked, &self.pool._outputs[0])
+        self.pool.take(label, importance)
+        self.observe(label, self.pool._outputs)
         self.due = self.needs_decision()
         return self.due
 
@@ -289,29 +266,27 @@ cdef class Steps:
         """
         cdef Py_ssize_t t, predictor, n = examples.shape[0]
         # With the interpreter's lock: another thread may use the same model.
-        self._place(examples.shape[1])
         for t in range(n):
             # Select the model that predicts, before the label is seen.
             predictor = self.select()
             due = self._learn(&examples[t, 0], labels[t], importances[t], False)
-            predictions[t] = self.pool.outputs[predictor] if predictor >= 0 else <float>0
+            predictions[t] = self.pool._outputs[predictor] if predictor >= 0 else <float>0
             if due:
                 break
         n = min(t + 1, n)
         self.at += n
         return n
 
-    cdef double _predict(self, const float *example, Py_ssize_t n_columns) except? -1:
+    cdef double _predict(self, const float *example) noexcept:
         """Do `predict`."""
-        self._place(n_columns)
-        take_one(example, 0, 0, self.pool, self.loss, False, False, &self.pool.outputs[0])
+        self.pool.look(example, False, &self.pool._outputs[0])
         cdef Py_ssize_t slot = self.select()
-        return 0.0 if slot < 0 else self.pool.outputs[slot]
+        return 0.0 if slot < 0 else self.pool._outputs[slot]
 
     def predict(self, const float[::1] example):
         """Return the prediction of the model that `select` names; 0 if it names none."""
         self.looker = None
-        return self._predict(&example[0], example.shape[0])
+        return self._predict(&example[0])
 
 
 @cython.final
@@ -335,16 +310,15 @@ cdef class RowSteps(RowCalls):
     cdef double predict_row(self) except? -1:
         self.steps.looker = self
         memcpy(&self.seen[0], &self.row[0], self.row.shape[0] * sizeof(float))
-        return self.steps._predict(&self.row[0], self.row.shape[0])
+        return self.steps._predict(&self.row[0])
 
     cdef bint learn_row(self, double label, double importance) except -1:
         cdef Steps steps = self.steps
         cdef size_t size = self.row.shape[0] * sizeof(float)
         # What was computed to predict this very example is not computed again.
         looked = steps.looker is self and not memcmp(&self.seen[0], &self.row[0], size)
-        steps._place(self.row.shape[0])
         predictor = steps.select()
         due = steps._learn(&self.row[0], <float>label, <float>importance, looked)
-        self.said = 0.0 if predictor < 0 else steps.pool.outputs[predictor]
+        self.said = 0.0 if predictor < 0 else steps.pool._outputs[predictor]
         steps.at += 1
         return due or steps.at == <Py_ssize_t>self.race._log_point

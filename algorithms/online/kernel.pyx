@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's default update rule, bit for bit as the wheel computes it.
+"""Vowpal Wabbit's default update rule for many models at once, bit for bit as the wheel computes it.
 
 The learner is gradient descent on squared loss or, for labels -1 and 1, logistic loss
 with importance-invariant, adaptive and normalised steps (VW's ``--invariant --adaptive
@@ -6,9 +6,18 @@ with importance-invariant, adaptive and normalised steps (VW's ``--invariant --a
 contraction, so that every prediction equals VW's; but for the Lambert function of logistic loss,
 which VW approximates in double.
 
-A model is a row of four arrays (see `Pool`): cells of
-``(weight, adaptive, normalised, rate)``, the sums of the normaliser, the range of the labels,
-and a learning rate.
+Models are independent, so the arithmetic of one term of eight models fills the lanes of a vector
+register, where that of many terms of one model is a chain of sums: the model in slot s is lane
+``s % 8`` of group ``s // 8``. A term that is zero or that a model does not have is NOT A NUMBER in
+its lane and changes nothing; one without a number in any lane is left out.
+
+Terms whose hashes collide share a cell of VW's table. Here each has its own, and takes over what
+is in the cell of the term before, as VW goes from one to the next.
+
+Notes
+-----
+Values are selected rather than branched over. Lanes that are off must not compute numbers below
+float32's normal ones, which take a hundred cycles each; NaN costs nothing.
 
 References
 ----------
@@ -18,22 +27,432 @@ References
        https://arxiv.org/abs/1305.6646
 """
 
-from libc.math cimport fabsf, sqrtf
-from libc.stdlib cimport free
+from libc.math cimport NAN
 
 import numpy as np
 
-from leaseboard.algorithms.elementary cimport exp, log
+from leaseboard.algorithms.buffers import aligned_zeros
+
+from leaseboard.algorithms.elementary cimport exp, exp32, log
 
 RANGE = {SQUARED: (0.0, 0.0), LOGISTIC: (-50.0, 50.0)}
 """What VW clips predictions to before it has seen a label."""
 
 
+cdef extern from *:
+    """
+    #include <float.h>
+    #include <math.h>
+    #include <stdint.h>
+    #include <string.h>
+    #pragma GCC diagnostic ignored "-Wpsabi"
+    #define LB_X_MIN 1.084202e-19f
+    #define LB_INLINE static inline __attribute__((always_inline))
+    /* Eight numbers, and eight truth values: operators take them lane by lane. */
+    typedef float lb_vector __attribute__((vector_size(32)));
+    typedef int32_t lb_mask __attribute__((vector_size(32)));
+    LB_INLINE lb_mask lb_equal(lb_vector x, lb_vector y) { return x == y; }
+    LB_INLINE lb_mask lb_less(lb_vector x, lb_vector y) { return x < y; }
+    LB_INLINE lb_mask lb_at_most(lb_vector x, lb_vector y) { return x <= y; }
+    LB_INLINE lb_vector lb_pick(lb_mask mask, lb_vector yes, lb_vector no) {
+        return (lb_vector)(((lb_mask)yes & mask) | ((lb_mask)no & ~mask));
+    }
+    LB_INLINE lb_vector lb_abs(lb_vector x) { return (lb_vector)((lb_mask)x & 0x7FFFFFFF); }
+    LB_INLINE lb_vector lb_all(float x) { return (lb_vector){0} + x; }
+    LB_INLINE lb_vector lb_gather(const float *from, const uint32_t *at) {
+        return (lb_vector){from[at[0]], from[at[1]], from[at[2]], from[at[3]],
+                           from[at[4]], from[at[5]], from[at[6]], from[at[7]]};
+    }
+    LB_INLINE lb_vector lb_sqrt(lb_vector x) {
+        for (int lane = 0; lane < 8; lane++) x[lane] = sqrtf(x[lane]);
+        return x;
+    }
+    LB_INLINE int lb_any(lb_mask mask) {
+        int64_t some = 0, four[4];
+        memcpy(four, &mask, 32);
+        for (int k = 0; k < 4; k++) some |= four[k];
+        return some != 0;
+    }
+    """
+    # VW's limits of a feature and of its square.
+    const float X_MIN "LB_X_MIN"
+    const float X2_MIN "(LB_X_MIN * LB_X_MIN)"
+    const float X2_MAX "FLT_MAX"
+    # An integer next to a float would become a double.
+    float ONE "1.0f"
+    float TWO "2.0f"
+    ctypedef float Vector "lb_vector"
+    ctypedef int Mask "lb_mask"
+    Mask equal "lb_equal"(Vector x, Vector y) noexcept nogil
+    Mask less "lb_less"(Vector x, Vector y) noexcept nogil
+    Mask at_most "lb_at_most"(Vector x, Vector y) noexcept nogil
+    Vector pick "lb_pick"(Mask mask, Vector yes, Vector no) noexcept nogil
+    Vector absolute "lb_abs"(Vector x) noexcept nogil
+    Vector all_lanes "lb_all"(float x) noexcept nogil
+    Vector gathered "lb_gather"(const float *values, const uint32_t *numbers) noexcept nogil
+    Vector root "lb_sqrt"(Vector x) noexcept nogil
+    bint any_lane "lb_any"(Mask mask) noexcept nogil
 
-# An update of logistic loss, see `invariant_update`.
+
+# A term of the models in a group, see `FIELDS`.
+cdef struct Term:
+    Vector weight, adaptive, normalised, rate, inverse, value
+
+
+# What each model of a group has but once, see `ONCE`.
+cdef struct Group:
+    Vector low, high, learning_rate, raw, exceeds
+
+
+cdef class Pool(Buffers):
+    """Models in numbered slots, eight of them in the lanes of a group.
+
+    Parameters
+    ----------
+    n_slots : int
+    loss : int
+        Of all its models, `SQUARED` or `LOGISTIC`.
+
+    Attributes
+    ----------
+    terms : ndarray of float32, shape (n_groups, max_terms, FIELDS, LANES)
+    once : ndarray of float32, shape (n_groups, ONCE, LANES)
+    sums : ndarray of float64, shape (n_groups, 2, LANES)
+        Of the normaliser.
+    numbers : ndarray of uint32, shape (n_groups, max_terms, max_order, LANES)
+        The `values` that are multiplied into each term.
+    before : ndarray of int32, shape (n_groups, max_terms, LANES)
+        The term before that has the same cell of VW's table; -1 if there is none.
+    again : ndarray of uint8, shape (n_groups, max_terms)
+        Whether there is one in any lane.
+    n_again : ndarray of int, shape (n_groups,)
+        For how many there is.
+    sizes : ndarray of int, shape (n_groups, LANES)
+        Terms of each model.
+    n_terms, n_single : ndarray of int, shape (n_groups,)
+        The most of them, and how many of these come before any that is a product.
+    active, n_active : ndarray of int, shapes (n_groups, max_terms) and (n_groups,)
+        Where the terms are that have a value in the example that was looked at last, and how many
+        these are.
+    values : ndarray of float32, shape (2 + n_columns,)
+        Of that example: NaN for what is not there, 1 for the constant, then its columns.
+    outputs : ndarray of float32, shape (n_slots,)
+        Scratch space for predictions.
+    """
+
+    def __init__(self, Py_ssize_t n_slots, int loss):
+        self.n_slots, self.loss = n_slots, loss
+        n_groups = (n_slots + LANES - 1) // LANES
+        super().__init__(
+            once=aligned_zeros((n_groups, ONCE, LANES), np.float32),
+            sums=np.zeros((n_groups, 2, LANES)),
+            sizes=np.zeros((n_groups, LANES), np.intp),
+            outputs=np.zeros(n_slots, np.float32),
+            numbers=np.zeros((n_groups, 0, 0, LANES), np.uint32),
+        )
+        self.put(
+            n_terms=np.zeros(n_groups, np.intp), n_single=np.zeros(n_groups, np.intp),
+            n_active=np.zeros(n_groups, np.intp), n_again=np.zeros(n_groups, np.intp),
+        )
+        self.reserve(0, 2)
+
+    def reserve(self, Py_ssize_t n_terms, Py_ssize_t order):
+        """Make room for models of so many terms, each a product of so many columns."""
+        n_groups, most, highest, _ = self.numbers.shape
+        if n_terms <= most and order <= highest:
+            return
+        n_terms, order, old = max(n_terms, most), max(order, highest), dict(self.arrays)
+        self.put(
+            terms=aligned_zeros((n_groups, n_terms, FIELDS, LANES), np.float32),
+            numbers=np.ones((n_groups, n_terms, order, LANES), np.uint32),
+            before=np.full((n_groups, n_terms, LANES), -1, np.int32),
+            again=np.zeros((n_groups, n_terms), np.uint8),
+            active=np.zeros((n_groups, n_terms), np.intp),
+        )
+        self.numbers[:, :, 0] = 0
+        for name in ("terms", "numbers", "before", "again") if most else ():
+            self.arrays[name][tuple(map(slice, old[name].shape))] = old[name]
+
+    def lay_out(
+        self, Py_ssize_t slot, const int32_t[:, ::1] factors, const int32_t[::1] before,
+        float rate,
+    ):
+        """Give the model in a slot the terms of a `Layout`, none to empty it."""
+        cdef Py_ssize_t group = slot // LANES, lane = slot % LANES, n_terms = factors.shape[0]
+        cdef Py_ssize_t k, place, most = self._n_terms[group], single = 0
+        cdef bint product
+        # The factors of its terms, and none where it had more.
+        for k in range(max(n_terms, self._sizes[group, lane])):
+            self._before[group, k, lane] = before[k] if k < n_terms else -1
+            for place in range(self._numbers.shape[2]):
+                self._numbers[group, k, place, lane] = (
+                    factors[k, place] + 2 if k < n_terms and place < factors.shape[1] else place > 0
+                )
+        self._sizes[group, lane], self._once[group, LEARNING_RATE, lane] = n_terms, rate
+        # What the models of the group have together.
+        for k in range(LANES):
+            single = max(single, self._sizes[group, k])
+        self._n_terms[group] = single
+        self._n_again[group] = 0
+        for k in range(max(most, single)):
+            product = self._again[group, k] = False
+            for lane in range(LANES):
+                self._again[group, k] |= self._before[group, k, lane] >= 0
+                product |= self._numbers[group, k, 1, lane] > 1
+            single = min(single, k) if product else single
+            self._n_again[group] += self._again[group, k]
+        self._n_single[group], self.looked = single, False
+
+    def write(
+        self, Py_ssize_t slot, const int32_t[::1] cells, const float[:, ::1] table, sums, labels
+    ):
+        """Let the model in a slot have learned the cells of its terms; nothing where it is -1."""
+        cdef Py_ssize_t group = slot // LANES, lane = slot % LANES, k, field
+        cdef float *term
+        for k in range(cells.shape[0]):
+            term = &self._terms[group, k, 0, lane]
+            for field in range(INVERSE):
+                term[field * LANES] = table[cells[k], field] if cells[k] >= 0 else 0
+            term[INVERSE * LANES] = ONE / term[NORMALISED * LANES]
+        self._sums[group, NORM_SUM, lane], self._sums[group, WEIGHT_SUM, lane] = sums
+        self._once[group, LOW, lane], self._once[group, HIGH, lane] = labels
+        self.looked = False
+
+    def learn_many(
+        self, const float[:, ::1] examples, const float[::1] labels, const float[::1] importances,
+        float[:, ::1] predictions,
+    ):
+        """Let all models learn a block in order; write what each predicted before."""
+        for t in range(labels.shape[0]):
+            self.look(&examples[t, 0], False, &predictions[t, 0])
+            self.take(labels[t], importances[t])
+
+    def predict_many(self, const float[:, ::1] examples, float[:, ::1] predictions):
+        """Write what each model predicts for each example of a block."""
+        for t in range(examples.shape[0]):
+            self.look(&examples[t, 0], False, &predictions[t, 0])
+        self.looked = False
+
+    cdef void look(self, const float *example, bint looked, float *predictions) noexcept nogil:
+        cdef Py_ssize_t column, slot, group
+        cdef float *values = &self._values[2]
+        cdef Vector predicted
+        if looked and self.looked:
+            return
+        for column in range(self._values.shape[0] - 2):
+            # VW's text parser drops features that are zero, so their interactions vanish, too.
+            values[column] = example[column] if example[column] != 0 else <float>NAN
+        for group in range(self._n_terms.shape[0]):
+            predicted = _look(self, group)
+            for slot in range(LANES * group, min(LANES * (group + 1), self.n_slots)):
+                predictions[slot] = _of(&predicted)[slot - LANES * group]
+        self.looked = True
+
+    cdef void take(self, float label, float importance) noexcept nogil:
+        cdef Py_ssize_t group
+        for group in range(self._n_terms.shape[0]):
+            _take(self, group, label, importance)
+        self.looked = False
+
+cdef inline float *_of(Vector *vector) noexcept nogil:
+    """Return the lanes of a vector."""
+    return <float *>vector
+
+
+cdef inline Vector _magnitude(Vector x) noexcept nogil:
+    return pick(less(x * x, all_lanes(X2_MIN)), all_lanes(X_MIN), absolute(x))
+
+
+cdef inline Vector _clip(Vector raw, Vector low, Vector high) noexcept nogil:
+    """Return what models predict of their raw sums: VW's ``finalize_prediction``."""
+    raw = pick(less(raw, low), low, raw)
+    raw = pick(less(high, raw), high, raw)
+    return pick(equal(raw, raw), raw, all_lanes(0))
+
+
+cdef inline Vector _look(Pool pool, Py_ssize_t which) noexcept nogil:
+    """Return what the models of a group predict."""
+    cdef Group *group = <Group *>&pool._once[which, 0, 0]
+    cdef Term *terms = <Term *>&pool._terms[which, 0, 0, 0]
+    cdef Term *term
+    cdef const uint32_t *numbers = &pool._numbers[which, 0, 0, 0]
+    cdef const float *values = &pool._values[0]
+    cdef Term **active = <Term **>&pool._active[which, 0]
+    cdef const uint8_t *again = &pool._again[which, 0]
+    cdef Py_ssize_t k, place, count = 0, order = pool._numbers.shape[2]
+    cdef Py_ssize_t n_terms = pool._n_terms[which], n_single = pool._n_single[which]
+    cdef Vector x, magnitude, further, total = all_lanes(0), most = total
+    for k in range(n_terms):
+        # Set the value of the term, and note whether it has any.
+        x = gathered(values, numbers)
+        for place in range(1, order if k >= n_single else 1):
+            x = x * gathered(values, numbers + place * LANES)
+        terms[k].value = x
+        numbers += order * LANES
+        active[count] = terms + k
+        count += again[k] | any_lane(equal(x, x))
+    pool._n_active[which] = count
+    for k in range(count):
+        term = active[k]
+        # The next summand of the raw prediction.
+        x = term.value
+        further = total + term.weight * x
+        total = pick(equal(x, x), further, total)
+        # By how much any value exceeds the largest so far.
+        magnitude = _magnitude(x) - term.normalised
+        most = pick(less(most, magnitude), magnitude, most)
+    group.raw, group.exceeds = total, most
+    return _clip(total, group.low, group.high)
+
+
+cdef inline void _take(Pool pool, Py_ssize_t which, float label, float importance) noexcept nogil:
+    cdef Group *group = <Group *>&pool._once[which, 0, 0]
+    cdef Term *terms = <Term *>&pool._terms[which, 0, 0, 0]
+    cdef double *norms = &pool._sums[which, NORM_SUM, 0]
+    cdef double *weights = &pool._sums[which, WEIGHT_SUM, 0]
+    cdef Term **active = <Term **>&pool._active[which, 0]
+    cdef bint widens = any_lane(less(all_lanes(0), group.exceeds)), shared = pool._n_again[which]
+    cdef Vector zero = all_lanes(0), every = all_lanes(label)
+    cdef Vector prediction, error, gradient, norm = zero, moves = zero, weight, mean, scale
+    cdef Vector update
+    cdef Mask idle
+    cdef Py_ssize_t k
+    cdef int lane
+    # VW extends the range with the current label first, then computes its gradient; its square
+    # is 0 where nothing is to be learned.
+    group.low = pick(less(every, group.low), every, group.low)
+    group.high = pick(less(group.high, every), every, group.high)
+    prediction = _clip(group.raw, group.low, group.high)
+    error = prediction - label
+    gradient = TWO * TWO * error * error
+    if pool.loss == LOGISTIC:
+        for lane in range(LANES):
+            _of(&gradient)[lane] = logistic_gradient_squared(_of(&prediction)[lane], label)
+    gradient = importance * pick(equal(error * error, zero), zero, gradient)
+    idle = equal(gradient, zero)
+    # Shrink weights where a value is larger than all before, and sum adaptively.
+    for k in range(pool._n_active[which]):
+        if shared:
+            _copy(pool, which, active[k] - terms, False)
+        if widens:
+            _widen(active[k], idle)
+        _accumulate(active[k], gradient, idle, &norm, &moves)
+    if shared:
+        _give_back(pool, which)
+    # Take the norms into the normalisers.
+    for lane in range(LANES):
+        if _of(&gradient)[lane] != 0:
+            norms[lane] += <double>importance * <double>_of(&norm)[lane]
+            weights[lane] += <double>importance
+        _of(&norm)[lane] = <float>norms[lane]
+        _of(&weight)[lane] = <float>weights[lane]
+    mean = root(weight / norm)
+    moves = moves * mean
+    # Find each model's step, which stays short of the label however important the example is
+    # (table 1 of the first reference); 0 for NaN, or none.
+    scale = group.learning_rate * importance
+    if pool.loss == SQUARED:
+        update = -TWO * scale * moves
+        for lane in range(LANES):
+            _of(&update)[lane] = exp32(_of(&update)[lane])
+        error = every - prediction
+        update = error * (ONE - update) / moves
+        # There VW takes the first term of the series.
+        update = pick(
+            at_most(scale * moves, all_lanes(<float>1e-6)), TWO * error * scale, update
+        )
+    else:
+        for lane in range(LANES):
+            _of(&update)[lane] = logistic_update(
+                _of(&prediction)[lane], label, _of(&scale)[lane], _of(&moves)[lane]
+            )
+    update = update * mean
+    idle = idle | (equal(update, update) ^ equal(zero, zero))
+    # Move all weights by it.
+    update = pick(idle, zero, update)
+    for k in range(pool._n_active[which]):
+        if shared:
+            _copy(pool, which, active[k] - terms, False)
+        _move(active[k], update)
+    if shared:
+        _give_back(pool, which)
+
+
+cdef void _copy(Pool pool, Py_ssize_t which, Py_ssize_t k, bint back) noexcept nogil:
+    """Let a term go on from the one before it in its cell, or that one from it."""
+    cdef Py_ssize_t lane, field, before
+    for lane in range(LANES if pool._again[which, k] else 0):
+        before = pool._before[which, k, lane]
+        for field in range(VALUE if before >= 0 else 0):
+            if back:
+                pool._terms[which, before, field, lane] = pool._terms[which, k, field, lane]
+            else:
+                pool._terms[which, k, field, lane] = pool._terms[which, before, field, lane]
+
+
+cdef void _give_back(Pool pool, Py_ssize_t which) noexcept nogil:
+    """Let all terms of a cell be as the last one."""
+    cdef Py_ssize_t k
+    for k in range(pool._n_terms[which] - 1, -1, -1):
+        _copy(pool, which, k, True)
+
+
+cdef inline void _widen(Term *term, Mask idle) noexcept nogil:
+    """Shrink weights to the new scale where a value is larger than any before."""
+    cdef Vector scale = term.normalised, magnitude = _magnitude(term.value), zero = all_lanes(0)
+    # The weight at the scale of a larger value.
+    cdef Vector shrunk = term.weight * (scale / magnitude)
+    shrunk = pick(less(zero, scale), shrunk, term.weight)
+    # Take it where the value is larger and something is learned.
+    cdef Mask grows = less(scale, pick(idle, zero, magnitude))
+    term.weight = pick(grows, shrunk, term.weight)
+    term.normalised = pick(grows, magnitude, scale)
+    term.inverse = pick(grows, all_lanes(ONE) / magnitude, term.inverse)
+
+
+cdef inline void _accumulate(
+    Term *term, Vector gradient, Mask idle, Vector *norm, Vector *moves
+) noexcept nogil:
+    """Take the gradients into the adaptive sums, after `_widen`."""
+    cdef Vector x = term.value, scale = term.normalised, zero = all_lanes(0)
+    cdef Vector x2, more, relative, fresh
+    cdef Mask there = equal(x, x), learns
+    # The square of the value within VW's limits.
+    x2 = x * x
+    x2 = pick(less(x2, all_lanes(X2_MIN)), all_lanes(X2_MIN), x2)
+    # The adaptive sum, the norm, the rate, and how far that moves the prediction; a square beyond
+    # float32 counts as the largest value seen, as in VW.
+    more = term.adaptive + gradient * x2
+    relative = x2 / (scale * scale)
+    relative = pick(at_most(x2, all_lanes(X2_MAX)), relative, all_lanes(ONE))
+    fresh = (all_lanes(ONE) / root(more)) * term.inverse
+    # Keep what was there in lanes without a value or a gradient.
+    learns = there & ~idle
+    term.adaptive = pick(learns, more, term.adaptive)
+    term.rate = pick(learns, fresh, term.rate)
+    norm[0] = norm[0] + pick(there, relative, zero)
+    moves[0] = moves[0] + pick(there, x2 * fresh, zero)
+
+
+cdef inline void _move(Term *term, Vector update) noexcept nogil:
+    """Move the weights of lanes with a value by the updates."""
+    cdef Vector x = term.value, moved = term.weight + update * (x * term.rate)
+    moved = pick(equal(x, x), moved, term.weight)
+    term.weight = pick(equal(update, all_lanes(0)), term.weight, moved)
+
+
+cdef float logistic_gradient_squared(float prediction, float label) noexcept nogil:
+    """Return the square of the logistic loss's derivative; 0 if VW's loss is 0."""
+    if ONE + exp32(-label * prediction) <= ONE:
+        return 0
+    cdef float derivative = -label / (ONE + exp32(label * prediction))
+    return derivative * derivative
+
+
 cdef float logistic_update(
     float prediction, float label, float scale, float per_update
 ) noexcept nogil:
+    """Return the step of logistic loss, of which an update of 1 moves the prediction so far."""
     cdef float against = exp32(label * prediction), moved
     if scale * per_update < 1e-6:
         return label * scale / (ONE + against)
@@ -60,326 +479,3 @@ cpdef float lambert_less(float x) noexcept nogil:
     cdef double u = 2.0 * t * (t + 2.0 * residual / 3.0)
     cdef double step = residual / t * (u - residual) / (u - 2.0 * residual)
     return <float>(w * (1.0 + step) - x64)
-
-
-cdef class Pool:
-    """Models in numbered slots, next to each other in arrays.
-
-    Parameters
-    ----------
-    n_slots : int
-
-    Attributes
-    ----------
-    tables : memoryview of float32, shape (n_slots, max_cells, 4)
-        Weight, adaptive sum, largest value and rate of each cell.
-    sums : memoryview of float64, shape (n_slots, 2)
-        Of the normaliser.
-    labels : memoryview of float32, shape (n_slots, 2)
-        The range of labels that each model has seen.
-    rates : memoryview of float32, shape (n_slots,)
-        Learning rates.
-    factors : memoryview of int32, shape (n_slots, max_terms, max_order)
-        Columns that are multiplied into each term, padded with -1.
-    cells : memoryview of int32, shape (n_slots, max_terms)
-        Where in its table a term has its weight.
-    ends : memoryview of int32, shape (n_slots, max_terms)
-        The first term after each whose first column is another one.
-    n_terms : memoryview of int64, shape (n_slots,)
-        0 in an empty slot.
-    plain : memoryview of uint8, shape (n_slots,)
-        Whether each term of a model has a cell of its own, in the order of the terms.
-    values, places : memoryview, shape (n_slots, max_terms)
-        The active features of the example that each model looked at last, and their cells.
-    counts, raws : memoryview, shape (n_slots,)
-        How many these are, and the raw prediction.
-    work : memoryview of float32, shape (3, max_terms)
-        Scratch space for the active features.
-    outputs : memoryview of float32, shape (n_slots,)
-        Scratch space for what each model predicts.
-    entered : bool
-        Whether models are in lanes, see `leaseboard.algorithms.online.placement`.
-    """
-
-    def __init__(self, Py_ssize_t n_slots):
-        self.sums = np.zeros((n_slots, 2))
-        self.labels = np.zeros((n_slots, 2), dtype=np.float32)
-        self.rates = np.zeros(n_slots, dtype=np.float32)
-        self.n_terms = np.zeros(n_slots, dtype=np.int64)
-        self.plain = np.zeros(n_slots, dtype=np.uint8)
-        self.counts = np.zeros(n_slots, dtype=np.int64)
-        self.raws = np.zeros(n_slots, dtype=np.float32)
-        self.outputs = np.zeros(n_slots, dtype=np.float32)
-        self.tables = np.zeros((n_slots, 0, FIELDS), dtype=np.float32)
-        self.factors = np.zeros((n_slots, 0, 2), dtype=np.int32)
-        self.cells = self.ends = np.zeros((n_slots, 0), dtype=np.int32)
-
-    def __dealloc__(self):
-        free_lanes(self)
-
-    def reserve(self, Py_ssize_t n_cells, Py_ssize_t n_terms, Py_ssize_t order):
-        """Make room for models of so many cells and terms."""
-        n_slots, old = len(self.rates), self.factors.shape
-        if n_cells > self.tables.shape[1]:
-            self.tables = _grown(self.tables, (n_slots, n_cells, FIELDS), np.float32, 0)
-        if n_terms > old[1] or order > old[2]:
-            n_terms, order = max(n_terms, old[1]), max(order, old[2])
-            self.factors = _grown(self.factors, (n_slots, n_terms, order), np.int32, -1)
-            self.cells = _grown(self.cells, (n_slots, n_terms), np.int32, 0)
-            self.ends = _grown(self.ends, (n_slots, n_terms), np.int32, 0)
-            self.values = np.zeros((n_slots, n_terms), dtype=np.float32)
-            self.places = np.zeros((n_slots, n_terms), dtype=np.int32)
-            self.work = np.zeros((3, n_terms), dtype=np.float32)
-
-    def start(
-        self,
-        Py_ssize_t slot,
-        layout,
-        float rate,
-        float low,
-        float high,
-        Pool source=None,
-        Py_ssize_t parent=0,
-        its=None,
-    ):
-        """Put a model into a slot: a new one, or one that goes on from another.
-
-        Parameters
-        ----------
-        slot : int
-        layout : Layout
-        rate, low, high : float
-            Its learning rate, and the range of labels of a new one.
-        source : Pool, optional
-            Where the `parent` is, a slot whose model it goes on from where they share places in
-            VW's table.
-        its : Layout, optional
-            The parent's.
-        """
-        cdef const int32_t[:, ::1] factors = layout.factors
-        cdef const int32_t[::1] cells = layout.cells
-        cdef Py_ssize_t n_terms = factors.shape[0], order = factors.shape[1], k, place
-        # The layout; terms of a lower order end with -1.
-        self.reserve(len(layout.indices), n_terms, order)
-        for k in range(n_terms):
-            for place in range(self.factors.shape[2]):
-                self.factors[slot, k, place] = factors[k, place] if place < order else -1
-            self.cells[slot, k] = cells[k]
-        mark_ends(
-            &self.factors[slot, 0, 0], n_terms, self.factors.shape[2], &self.ends[slot, 0]
-        )
-        self.n_terms[slot], self.plain[slot] = n_terms, n_terms == len(layout.indices)
-        self.rates[slot] = rate
-        # What it has learned: nothing, but for what a parent has.
-        self.tables[slot, :, :] = 0
-        self.sums[slot, NORM_SUM] = self.sums[slot, WEIGHT_SUM] = 0
-        self.labels[slot, LOW], self.labels[slot, HIGH] = low, high
-        if source is None:
-            return
-        self.sums[slot, :] = source.sums[parent]
-        self.labels[slot, :] = source.labels[parent]
-        # Both sets of places in order: shared ones meet.
-        cdef const int64_t[::1] own = layout.indices, by_own = layout.by_index
-        cdef const int64_t[::1] theirs = its.indices, by_theirs = its.by_index
-        cdef Py_ssize_t at = 0, field
-        for k in range(by_own.shape[0]):
-            cell = by_own[k]
-            while at < by_theirs.shape[0] and theirs[by_theirs[at]] < own[cell]:
-                at += 1
-            if at < by_theirs.shape[0] and theirs[by_theirs[at]] == own[cell]:
-                for field in range(FIELDS):
-                    self.tables[slot, cell, field] = source.tables[parent, by_theirs[at], field]
-
-    def rescale(self, const int64_t[::1] live, double ratio, double shift):
-        """Let the `live` models predict ``ratio * p + shift`` where they predicted p."""
-        cdef Py_ssize_t one, cell, constant, end
-        cdef float *table
-        for one in range(live.shape[0]):
-            slot = live[one]
-            table = &self.tables[slot, 0, 0]
-            for cell in range(self.tables.shape[1]):
-                table[FIELDS * cell + WEIGHT] *= <float>ratio
-                grown = <double>table[FIELDS * cell + ADAPTIVE] * (ratio * ratio)
-                table[FIELDS * cell + ADAPTIVE] = <float>min(grown, <double>X2_MAX)
-            # The shift goes to the constant, the term without a column.
-            constant = 0
-            while self.factors[slot, constant, 0] >= 0:
-                constant += 1
-            table[FIELDS * self.cells[slot, constant] + WEIGHT] += <float>shift
-            for end in (LOW, HIGH):
-                self.labels[slot, end] = <float>(ratio * self.labels[slot, end] + shift)
-
-
-def _grown(old, shape, kind, filled):
-    """Return an array of a larger shape, `filled` where the old one has nothing."""
-    new = np.full(shape, filled, dtype=kind)
-    new[tuple(map(slice, old.shape))] = old
-    return new
-
-
-cdef void mark_ends(
-    const int32_t *factors, Py_ssize_t n_terms, Py_ssize_t order, int32_t *ends
-) noexcept nogil:
-    """Write the first term after each whose first column is another one."""
-    cdef Py_ssize_t k
-    cdef bint alike
-    for k in range(n_terms - 1, -1, -1):
-        alike = k < n_terms - 1 and factors[k * order] == factors[(k + 1) * order]
-        ends[k] = ends[k + 1] if alike else <int32_t>(k + 1)
-
-
-cdef inline Model model_in(Py_ssize_t slot, Pool pool) noexcept nogil:
-    """Return the model in a slot."""
-    cdef Model model
-    model.table, model.sums = &pool.tables[slot, 0, 0], &pool.sums[slot, 0]
-    model.labels, model.rate = &pool.labels[slot, 0], pool.rates[slot]
-    model.factors, model.order = &pool.factors[slot, 0, 0], pool.factors.shape[2]
-    model.cells, model.ends = &pool.cells[slot, 0], &pool.ends[slot, 0]
-    model.n_terms, model.values = pool.n_terms[slot], &pool.values[slot, 0]
-    model.places, model.work = &pool.places[slot, 0], &pool.work[0, 0]
-    model.stride = pool.work.shape[1]
-    return model
-
-
-cdef Py_ssize_t gather(const float *example, const Model *model) noexcept nogil:
-    """Write the example's non-zero features and their cells; return their number.
-
-    VW's text parser drops features that are zero, so their interactions vanish with them.
-    """
-    cdef const int32_t *factors
-    cdef float *values = model.values
-    cdef int32_t *places = model.places
-    cdef Py_ssize_t count = 0, term = 0, k, place, order = model.order
-    cdef float first, factor, value
-    cdef int32_t column
-    cdef bint present
-    while term < model.n_terms:
-        # All terms with the same first column are absent together; -1 is not a column.
-        column, end = model.factors[term * order], model.ends[term]
-        first = example[column] if column >= 0 else ONE
-        for k in range(term if first != 0 else end, end):
-            # Multiply the columns of the term.
-            factors = model.factors + k * order
-            factor = example[factors[1]] if factors[1] >= 0 else ONE
-            value, present = first * factor, factor != 0
-            for place in range(2, order):
-                if factors[place] < 0:
-                    break
-                factor = example[factors[place]]
-                value, present = value * factor, present & (factor != 0)
-            # Put it among the active features, with its cell; what is absent is overwritten by
-            # the next one, for a branch would be guessed wrong half the time.
-            values[count], places[count] = value, model.cells[k]
-            count += present
-        term = end
-    return count
-
-
-cdef inline float inner_product(Py_ssize_t count, const Model *model) noexcept nogil:
-    """Return the raw prediction of `gather`'s features, summed in VW's order."""
-    cdef float total = 0
-    cdef Py_ssize_t feature
-    for feature in range(count):
-        total += model.table[FIELDS * model.places[feature] + WEIGHT] * model.values[feature]
-    return total
-
-
-cdef void update(
-    Py_ssize_t count, float prediction, float label, float importance, const Model *model, int loss
-) noexcept nogil:
-    """Move the weights of `gather`'s features after `prediction` met `label`."""
-    cdef float *cell
-    cdef float *table = model.table
-    cdef const float *values = model.values
-    cdef const int32_t *places = model.places
-    cdef float *rates = model.work
-    cdef float *norms = rates + model.stride
-    cdef float *moves = norms + model.stride
-    cdef double *sums = model.sums
-    cdef Py_ssize_t feature
-    cdef float x, x2, scale, magnitude, rate, per_update = 0, norm = 0, mean, step
-    # Nothing is learned where the loss has no slope.
-    squared = importance * gradient_squared(loss, prediction, label)
-    if squared == 0:
-        return
-    for feature in range(count):
-        cell = table + FIELDS * places[feature]
-        # Keep a feature within VW's limits.
-        x = values[feature]
-        x2 = x * x
-        if x2 < X2_MIN:
-            x = X_MIN if x > 0 else -X_MIN
-            x2 = X2_MIN
-        # Take the gradient into the adaptive sum.
-        cell[ADAPTIVE] += squared * x2
-        # A value larger than all before shrinks the weight to the new scale.
-        scale, magnitude = cell[NORMALISED], fabsf(x)
-        if magnitude > scale:
-            if scale > 0:
-                cell[WEIGHT] *= scale / magnitude
-            cell[NORMALISED] = scale = magnitude
-        rates[feature], norms[feature], moves[feature] = cell[ADAPTIVE], scale, x2
-    # Each feature's rate, the square over the largest value, and how far an update of 1 moves the
-    # prediction; apart from the rest, so that registers hold many features.
-    for feature in range(count):
-        scale, x2 = norms[feature], moves[feature]
-        rate = (ONE / sqrtf(rates[feature])) * (ONE / scale)
-        rates[feature], moves[feature] = rate, x2 * rate
-        # A square beyond float32 counts as the largest value seen, as in VW.
-        norms[feature] = x2 / (scale * scale) if x2 <= X2_MAX else ONE
-    # Their sums, in VW's order.
-    for feature in range(count):
-        table[FIELDS * places[feature] + RATE] = rates[feature]
-        norm += norms[feature]
-        per_update += moves[feature]
-    # Take the example into the sums of the normaliser.
-    sums[NORM_SUM] += <double>importance * <double>norm
-    sums[WEIGHT_SUM] += <double>importance
-    mean = sqrtf(<float>sums[WEIGHT_SUM] / <float>sums[NORM_SUM])
-    # Find the step that stays short of the label, however important the example is.
-    per_update *= mean
-    step = invariant_update(loss, prediction, label, model.rate * importance, per_update)
-    step *= mean
-    # VW replaces an update that is not a number by none.
-    if step != 0 and not isnan(step):
-        for feature in range(count):
-            cell = table + FIELDS * places[feature]
-            cell[WEIGHT] += step * (values[feature] * cell[RATE])
-
-
-cdef float look(const float *example, Py_ssize_t slot, Pool pool) noexcept nogil:
-    """Return what the model in a slot predicts, clipped to the labels seen; `take` may follow."""
-    cdef Model model = model_in(slot, pool)
-    pool.counts[slot] = gather(example, &model)
-    pool.raws[slot] = inner_product(pool.counts[slot], &model)
-    return clip(pool.raws[slot], model.labels[LOW], model.labels[HIGH])
-
-
-cdef void take(
-    float label, float importance, Py_ssize_t slot, Pool pool, int loss
-) noexcept nogil:
-    """Let the model in a slot learn the example that it looked at last."""
-    cdef Model model = model_in(slot, pool)
-    # VW extends the range with the current label first, then computes its gradient.
-    model.labels[LOW] = min(model.labels[LOW], label)
-    model.labels[HIGH] = max(model.labels[HIGH], label)
-    prediction = clip(pool.raws[slot], model.labels[LOW], model.labels[HIGH])
-    update(pool.counts[slot], prediction, label, importance, &model, loss)
-
-
-cdef void free_lanes(Pool pool) noexcept nogil:
-    """Forget which models are in lanes, and what they learned there."""
-    cdef Lanes *lanes = &pool.lanes
-    cdef Py_ssize_t k
-    for k in range(lanes.n_groups):
-        free(lanes.groups[k].terms)
-        free(lanes.groups[k].numbers)
-        free(lanes.groups[k].active)
-    free(lanes.groups)
-    free(lanes.products)
-    free(lanes.values)
-    free(pool.single)
-    free(pool.live)
-    memset(lanes, 0, sizeof(Lanes))
-    pool.single = pool.live = NULL
-    pool.entered = pool.looked = False

@@ -16,7 +16,6 @@ from leaseboard.algorithms.online_automl.safe.mixture import Mixture
 
 from leaseboard.algorithms.online.conformal_steps cimport Conformal
 from leaseboard.algorithms.online.kernel cimport Pool
-from leaseboard.algorithms.online.placement cimport place, take_one
 from leaseboard.algorithms.online.row_calls cimport RowCalls
 from leaseboard.algorithms.online_automl.members.pool cimport ClassPool, MemberPool, NumberPool
 from leaseboard.algorithms.online_automl.safe.expansion cimport (
@@ -67,9 +66,8 @@ cdef class Ensemble:
 
     kept = "known", "expansion", "intervals", "log_odds", "pool"
 
-    cdef readonly object models, baselines
-    cdef Pool slots
-    cdef int loss
+    cdef readonly Pool models
+    cdef readonly object baselines
     cdef readonly bint classes
     cdef readonly Py_ssize_t b
     cdef readonly double gamma
@@ -88,8 +86,8 @@ cdef class Ensemble:
         self, models, Py_ssize_t n_features, Py_ssize_t b, *, double gamma, bint classes,
         levels=(), seed=0,
     ):
-        self.models, self.slots, self.loss = models, models.pool, models.loss
-        self.b, self.gamma, self.classes, self.entities = b, gamma, classes, []
+        self.models, self.entities = models, []
+        self.b, self.gamma, self.classes = b, gamma, classes
         self.expansion = FeatureExpansion(n_features, classes)
         self.baselines = self._protected(n_features)
         self.known = Mixture(b, b + N_SIMPLE, self.baselines, gamma)
@@ -162,19 +160,16 @@ cdef class Ensemble:
 
     cdef int take(self, Row row) except -1:
         """Predict a row; learn it if it `learns`."""
-        cdef double center = self.known._place[0], spread = self.known._place[1], target = 0.0
+        cdef double center = self.known._place[0], spread = self.known._place[1], target
         row.live, row.champion = self.live, self.champion
         # With the interpreter's lock to the end: another thread may use the same model.
         self.expansion.expand(row)
         # Models predict, and learn labels in their unit once these differ.
         if spread != 0.0 or not row.learns:
-            place(row.wide.shape[0], &self.live[0], self.live.shape[0], self.slots)
+            self.models.look(&row.wide[0], row.looked, &row.outputs[0])
             if row.learns:
                 target = min(max((row.shown - center) / spread, -FARTHEST), FARTHEST)
-            take_one(
-                &row.wide[0], <float>target, row.importance, self.slots, self.loss, row.learns,
-                row.looked, &row.outputs[0],
-            )
+                self.models.take(<float>target, row.importance)
         self.known.mix(row)
         if self.log_odds is not None:
             self.log_odds.take(row)
@@ -206,7 +201,7 @@ cdef class Ensemble:
         if spread == 0.0:
             return 0
         if old != 0.0:
-            self.models.rescale(np.asarray(self.live), old / spread, (center - mean) / spread)
+            self.models.rescale(old / spread, (center - mean) / spread)
         self.known._place[0], self.known._place[1] = mean, spread
         return 0
 

@@ -1,4 +1,4 @@
-"""Algorithms 1 to 3, step by step, on an engine that trains nothing."""
+"""Algorithms 1 to 3, step by step, on losses that are set by hand."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from leaseboard.algorithms.events import (
     Eliminated,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
@@ -20,18 +21,10 @@ SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 PAPER, FLAML = Paper().rules(), Flaml().rules()
 
 
-class NoEngine:
-    pool, loss = None, 0
-
-    def start(self, slot, configuration, parent):
-        pass
-
-    def stop(self, slot):
-        pass
-
-
 def opened(b, oracle, rules=PAPER, seed=0):
-    race = PublishedRace(SCHEMA, NoEngine(), oracle, np.random.RandomState(seed), b, rules)
+    race = PublishedRace(
+        SCHEMA, KernelModels(SCHEMA, b), oracle, np.random.RandomState(seed), b, rules
+    )
     return race, list(race.open())
 
 

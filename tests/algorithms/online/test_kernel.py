@@ -1,6 +1,6 @@
 """The kernel's progressive predictions equal those of the installed wheel, bit for bit.
 
-Models side by side, in lanes, compute what each computes alone; a branch goes its own way.
+Models next to each other compute what each computes alone; a branch goes its own way.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import LOGISTIC, SQUARED
-from leaseboard.algorithms.online.kernel_models import KernelModels, Learner
-from leaseboard.algorithms.online.placement import predict_one
+from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema, generated, stream_schema
 from leaseboard.algorithms.reference.vw import OPTIONS, Wheel, text_line
 from leaseboard.tasks.fetch import loading
@@ -53,15 +52,26 @@ def command_options(schema, configuration):
     return tokens
 
 
-def learners(schema, configuration, task="regression"):
-    """Return the same model of the kernel and of the wheel."""
-    return Learner(schema, configuration, task), ConfiguredWheel(
-        schema, configuration, OPTIONS[task]
-    )
+def pool_of(schema, configurations, loss=SQUARED):
+    models = KernelModels(schema, len(configurations), loss)
+    for slot, configuration in enumerate(configurations):
+        models.start(slot, configuration)
+    return models
+
+
+def learned(models, features, labels, importances=None):
+    """Return what the models predict as they learn a block, shape (n_examples, n_slots)."""
+    weights = np.ones_like(labels) if importances is None else importances
+    found = np.empty((len(labels), models.n_slots), dtype=np.float32)
+    models.learn_many(np.ascontiguousarray(features), labels, weights, found)
+    return found
 
 
 def both(schema, configuration, features, labels, task="regression"):
-    return [model.learn_many(features, labels) for model in learners(schema, configuration, task)]
+    """Return what the same model of the kernel and of the wheel predicts."""
+    wheel = ConfiguredWheel(schema, configuration, OPTIONS[task])
+    models = pool_of(schema, [configuration], LOSSES[task])
+    return learned(models, features, labels)[:, 0], wheel.learn_many(features, labels)
 
 
 def assert_identical(kernel, wheel):
@@ -93,18 +103,16 @@ def test_identical_with_importances_and_in_every_cell(task):
     importances = np.random.default_rng(1).exponential(size=len(labels)).astype(np.float32)
     importances[::7] = 0
     labels = classes(labels) if task == "classification" else labels
-    learner, wheel = learners(GROUPS, configuration, task)
+    wheel = ConfiguredWheel(GROUPS, configuration, OPTIONS[task])
     examples = zip(features, labels.tolist(), importances.tolist(), strict=True)
-    kernel = learner.learn_many(features, labels, importances)
+    models = pool_of(GROUPS, [configuration], LOSSES[task])
+    kernel = learned(models, features, labels, importances)[:, 0]
     found = np.array([wheel.learn(*example) for example in examples], dtype=np.float32)
     at = wheel.workspace.get_weight
-    cells = [
-        [at(index, k) for k in range(4)] for index in learner.models.layouts[0].indices.tolist()
-    ]
+    cells = [[at(index, k) for k in range(4)] for index in models.layout(0).indices.tolist()]
 
     assert_identical(kernel, found)
-    learner.models.leave_lanes()
-    assert np.asarray(learner.models.pool.tables)[0].tolist() == cells
+    assert models.state(0)["table"].tolist() == cells
 
 
 def test_identical_when_hashes_collide():
@@ -159,51 +167,16 @@ def configured(chosen, rate=0.5):
     return VWConfiguration(tuple(tuple(one) for one in chosen), rate)
 
 
-def pool_of(schema, configurations, loss):
-    models = KernelModels(schema, len(configurations), loss)
+def assert_the_same(schema, configurations, examples, labels, importances, loss):
+    """Assert that predictions, tables, sums and ranges are those of each model alone, in bits."""
+    together = pool_of(schema, configurations, loss)
+    found = learned(together, examples, labels, importances)
     for slot, configuration in enumerate(configurations):
-        models.start(slot, configuration)
-    return models
-
-
-def learned(models, examples, labels, importances, groups):
-    """Return what is predicted as the slots of one group after another learn the block."""
-    block = (*map(np.ascontiguousarray, (examples, labels, importances)),)
-    found = np.zeros((len(labels), len(models.layouts)), dtype=np.float32)
-    for live in groups:
-        models.learn(*block, live, found)
-    return found
-
-
-def assert_the_same(configurations, examples, labels, importances, loss):
-    """Assert that predictions, tables, sums and ranges are the same bits in lanes and alone."""
-    together, alone = (pool_of(GROUPS, configurations, loss) for _ in range(2))
-    slots, block = np.arange(len(configurations)), (examples, labels, importances)
-    one, other = learned(together, *block, slots[None]), learned(alone, *block, slots[:, None])
-    np.testing.assert_array_equal(one.view(np.int32), other.view(np.int32))
-    together.leave_lanes()
-    for name in ("tables", "sums", "labels"):
-        mine, its = (np.asarray(getattr(models.pool, name)) for models in (together, alone))
-        np.testing.assert_array_equal(mine.view(np.int32), its.view(np.int32), err_msg=name)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "bits", "alone"),
-    [
-        ([[]], 18, 1),  # measured, in microseconds an example: .12 in lanes, .09 alone
-        ([[], []], 18, 0),  # .13, .18
-        ([[], ["ab"], [], ["ac"], []], 18, 0),  # .13, .45
-        ([["abcd", "abd", "aad", "cc", "aa"], [], [], []], 18, 1),
-        ([[], [], ["ab", "cd", "cc"]], 3, 3),  # terms share cells
-    ],
-)
-def test_models_go_where_they_are_faster(chosen, bits, alone):
-    schema = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=bits)
-    models = pool_of(schema, [configured(one) for one in chosen], SQUARED)
-    features, labels = random_stream(0, n=10)
-    learned(models, features, labels, np.ones_like(labels), [np.arange(len(chosen))])
-
-    assert models.pool.n_single == alone
+        alone = pool_of(schema, [configuration], loss)
+        its = learned(alone, examples, labels, importances)[:, 0]
+        np.testing.assert_array_equal(found[:, slot].view(np.int32), its.view(np.int32))
+        for name, array in together.state(slot).items():
+            np.testing.assert_array_equal(array, alone.state(0)[name], err_msg=name)
 
 
 extremes = values | st.sampled_from([-0.0, 1e-38, 3e38, -3e38])
@@ -213,37 +186,32 @@ extremes = values | st.sampled_from([-0.0, 1e-38, 3e38, -3e38])
 @given(
     rows=st.lists(st.lists(extremes, min_size=7, max_size=7), min_size=8, max_size=16),
     chosen=st.lists(st.lists(st.sampled_from(SETS), max_size=3, unique=True), min_size=4),
+    bits=st.sampled_from([3, 18]),
     rate=st.sampled_from([1e-4, 0.5, 2.0]),
     loss=st.sampled_from([SQUARED, LOGISTIC]),
     importances=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1e30]), min_size=16, max_size=16),
 )
-def test_any_numbers(rows, chosen, rate, loss, importances):
+def test_any_numbers(rows, chosen, bits, rate, loss, importances):
     block = np.array(rows, dtype=np.float32)
     weights = np.array(importances[: len(rows)], dtype=np.float32)
     examples, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
     if loss == LOGISTIC:
         labels = np.where(labels > 0, np.float32(1), np.float32(-1))
+    schema = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits)
     configurations = [configured(one, rate) for one in chosen]
-    assert_the_same(configurations, examples, labels, weights, loss)
-
-
-def test_nothing_is_refused_in_the_place_of_models():
-    row = np.zeros(6, np.float32)
-    with pytest.raises(TypeError, match="None"):
-        predict_one(row, np.zeros(1, np.int64), None, row)
+    assert_the_same(schema, configurations, examples, labels, weights, loss)
 
 
 def test_a_branch_starts_with_its_parents_prediction_and_goes_its_own_way():
     parent, wider, faster = (("ab",), 2.0), (("ab", "bc"), 2.0), (("ab",), 8.0)
     features, labels = random_stream(seed=4, n=60)
-    models, slots, ones = KernelModels(GROUPS, 4), np.arange(4), np.ones(60, np.float32)
-    found = np.zeros((60, 4), dtype=np.float32)
+    models = KernelModels(GROUPS, 4)
     models.start(0, configured(*parent))
-    models.learn(features[:40], labels[:40], ones[:40], slots[:1], found[:40])
+    learned(models, features[:40], labels[:40])
     for slot, branch in enumerate((parent, wider, faster), start=1):
         models.start(slot, configured(*branch), parent=0)
-    models.learn(features[40:], labels[40:], ones[40:], slots, found[40:])
+    found = learned(models, features[40:], labels[40:])
 
-    assert found[40:, 1].tolist() == found[40:, 0].tolist()
-    assert (found[40, 1:] == found[40, 0]).all()
-    assert (found[41, 2:] != found[41, 0]).all()
+    assert found[:, 1].tolist() == found[:, 0].tolist()
+    assert (found[0, 1:] == found[0, 0]).all()
+    assert (found[1, 2:] != found[1, 0]).all()

@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 
+from leaseboard.algorithms.online.kernel import LANES, LEARNING_RATE
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online_automl.safe import aggregate, log_odds
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
@@ -39,7 +40,7 @@ def test_a_changed_step_size_is_found_and_an_identical_rerun_passes(
 
     def planted(self, slot, configuration, parent=None):
         start(self, slot, configuration, parent)
-        self.pool.rates[slot] *= factor
+        self.once[slot // LANES, LEARNING_RATE, slot % LANES] *= factor
 
     monkeypatch.setattr(KernelModels, "start", planted)
     verdict = gate(races(), baseline)
