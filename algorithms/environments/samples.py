@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -60,34 +60,13 @@ class ProbeAsked:
     folds: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """Answer of a search.
+Deciders = Callable[[OutsideDecider, int], Any]
+"""Starts a search with a seed, which knows nothing yet; SkipError where its library is missing.
 
-    Attributes
-    ----------
-    chosen : int or None
-        None if nothing could be trained.
-    """
-
-    chosen: int | None
-
-
-class DecidingSession(Protocol):
-    """Search that is running."""
-
-    def hear(self) -> ProbeAsked | Decided:
-        """Return what it asks for, or its answer."""
-
-    def report(self, accuracy: float | None) -> None:
-        """Answer what it asked for last; None if that could not be trained."""
-
-    def close(self) -> None:
-        """End it, also while it works."""
-
-
-Deciders = Callable[[OutsideDecider, int], DecidingSession]
-"""Starts a search with a seed, which knows nothing yet; SkipError where its library is missing."""
+It has `hear`, which returns the `ProbeAsked` next, or at last the number of the configuration that
+is chosen, None if nothing could be trained; `report`, which takes the accuracy of what was asked
+last, None if that could not be trained; and `close`, also while it works.
+"""
 
 
 class Probes(ABC):
@@ -257,7 +236,7 @@ class SamplesEnvironment(SelectionEnvironment):
         trained = rows - len(range(fold, rows, folds))
         return (yield from self._sample(configuration, trained, measure))
 
-    def decider(self, which: OutsideDecider, seed: int) -> AbstractContextManager[DecidingSession]:
+    def decider(self, which: OutsideDecider, seed: int) -> AbstractContextManager[Any]:
         """Return a search of another library, which the context closes.
 
         Raises SkipError where that library is missing.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +23,6 @@ from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLea
 from leaseboard.algorithms.errors import DivergedError, SkipError
 from leaseboard.algorithms.events import Measured, Parameters
 from leaseboard.algorithms.measures import of_classes, of_margins, of_numbers
-
-
-class OutsideSession(StreamLearner, Protocol):
-    """Learner of another system on one stream, in an environment of its own."""
-
-    def finish(self) -> Cost:
-        """Learn what is left to be learned, and end; return what that took, memory included.
-
-        Neither the start of the process nor the exchange with it count.
-        """
-
-    def close(self) -> None:
-        """End it, also while it works."""
-
 
 CHECKED_ROWS = 1 << 16
 
@@ -143,8 +129,13 @@ class Stream:
             return np.asarray(exp_all(wide) - self.shift, dtype=np.float64)
 
 
-Outside = Callable[[str, str, Stream, int], OutsideSession]
-"""Starts a learner of a system on a stream, with a seed; SkipError without that system."""
+Outside = Callable[[str, str, Stream, int], Any]
+"""Starts a learner of a system on a stream, with a seed; SkipError without that system.
+
+It is a `StreamLearner` with `finish`, which learns what is left to be learned, ends, and returns
+the `Cost`, without the start of the process and the exchange with it; and `close`, also while it
+works.
+"""
 
 
 class Progressive:
@@ -251,7 +242,7 @@ class StreamEnvironment(Environment):
         return self._cost
 
     @contextmanager
-    def outsider(self, system: str, learner: str, seed: int) -> Iterator[OutsideSession]:
+    def outsider(self, system: str, learner: str, seed: int) -> Iterator[Any]:
         """Run a learner of another system, which is ended with the context.
 
         Raises SkipError where that system is missing.

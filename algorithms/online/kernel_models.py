@@ -79,9 +79,9 @@ class KernelModels(Pool):
         slot : int
         configuration : VWConfiguration
         parent : int, optional
-            The slot of a model whose weights and state the new one starts with; what only the
-            new one has starts at zero, so predictions are the parent's until it learns. The
-            configuration must have all its interactions.
+            The slot of a model whose weights and state the new one starts with, maybe the same;
+            what only the new one has starts at zero, so predictions are the parent's until it
+            learns. The configuration must have all its interactions.
         """
         known = None if parent is None else (self.layout(parent), self.state(parent))
         self._put(slot, configuration, known)
@@ -93,17 +93,16 @@ class KernelModels(Pool):
 
     def grow(self, schema: Schema) -> None:
         """Go on with a schema of more columns; every weight keeps its place in VW's table."""
-        live = [slot for slot, one in enumerate(self.configurations) if one is not None]
-        known = [(self.layout(slot), self.state(slot)) for slot in live]
+        known = [
+            (slot, one, (self.layout(slot), self.state(slot)))
+            for slot, one in enumerate(self.configurations)
+            if one is not None
+        ]
         self.schema, self._layouts = schema, layouts(schema)
         self.put(values=np.ones(2 + schema.n_features, np.float32))
         self.values[0] = np.nan
-        for slot, one in zip(live, known, strict=True):
-            self._put(slot, self.configuration(slot), one)
-
-    def extend(self, slot: int, configuration: VWConfiguration) -> None:
-        """Let the model in `slot` go on as one of `configuration`, which has all that it has."""
-        self.start(slot, configuration, slot)
+        for each in known:
+            self._put(*each)
 
     def rescale(self, ratio: float, shift: float) -> None:
         """Let all models predict ``ratio * p + shift`` where they predicted p.
@@ -140,13 +139,6 @@ class KernelModels(Pool):
         for name, array in own.items():
             fill_array(array, state[name])
         self.write(slot, self.layout(slot).cells, *own.values())
-
-    def configuration(self, slot: int) -> VWConfiguration:
-        """Return the configuration of the model in `slot`; raise ValueError if it is empty."""
-        found = self.configurations[slot]
-        if found is None:
-            raise ValueError(f"slot {slot} is empty: only a live model has a configuration")
-        return found
 
     def layout(self, slot: int) -> Layout:
         """Return the layout of the model in `slot`, which is not empty."""

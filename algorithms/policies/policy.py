@@ -17,7 +17,7 @@ from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import pulls
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
-from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError, UsageError, short
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.seeds import generator
 
 _NUMBERS = re.compile(r"(?:[-+]?(?:0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?)[,\s]*)+", re.IGNORECASE)
@@ -131,13 +131,7 @@ class Policy:
             raise LeaseboardError("no arm is left to pull: all are retired or eliminated")
         if self.initial_round and self.t < self.problem.n_arms:
             return self.order[self.t]
-        choice: object = self._choose()
-        if isinstance(choice, (int, np.integer)) and 0 <= choice < self.problem.n_arms:
-            return int(choice)
-        raise RuleBrokenError(
-            f"`_choose` of {type(self).__name__} gave {short(repr(choice), 60)}: return an arm of"
-            f" 0..{self.problem.n_arms - 1}"
-        )
+        return int(self._choose())
 
     def certain(self) -> list[int]:
         """Return arms that will be pulled next, each once, for any rewards."""

@@ -112,7 +112,7 @@ class OutsideSearch(samples.SamplesAlgorithm):
         known: dict[int, tuple[int, float]] = {}
         failed: dict[int, Probe] = {}
         with env.decider(which, seed) as session:
-            while not isinstance(said := session.hear(), samples.Decided):
+            while isinstance(said := session.hear(), samples.ProbeAsked):
                 index = distinct[said.configuration]
                 if said.fold is None:
                     probe = yield from env.probe(index, said.rows, train=False)
@@ -129,8 +129,8 @@ class OutsideSearch(samples.SamplesAlgorithm):
                 best = max(known, key=lambda each: known[each])
                 if index == best:
                     yield events.Measured(at=env.at, value=known[best][1])
-        chosen = said.chosen if isinstance(said, samples.Decided) else None
-        if not isinstance(said, samples.Decided):
+        chosen = None if isinstance(said, samples.ProbeAsked) else said
+        if isinstance(said, samples.ProbeAsked):
             yield from env.crown(max(known, key=lambda each: known[each], default=distinct[0]))
         elif chosen is not None:
             yield from env.crown(distinct[chosen])

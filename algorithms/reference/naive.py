@@ -8,7 +8,6 @@ model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,7 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.arrays import likeliest
 from leaseboard.algorithms.environments.arrival import Arrival
-from leaseboard.algorithms.environments.stream import StreamEnvironment, widened
+from leaseboard.algorithms.environments.stream import widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.predictor import (
@@ -190,31 +189,6 @@ NAIVE_BASELINES: dict[str, type[ReferencePrediction]] = {
     "online-ridge": OnlineRidge,
 }
 """By their registered names."""
-
-
-def best_baseline(
-    env: StreamEnvironment, ran: Mapping[str, Mapping[str, float]] = MappingProxyType({})
-) -> tuple[str, float] | None:
-    """Return the baseline of least loss on the stream and budget of `env`, and that loss.
-
-    See `leaseboard.algorithms.measures.loss_of`; None if no baseline has one.
-    The name says so where ridge is on selected features.
-
-    - `ran`: metrics of those that were run already, by name.
-    """
-    losses = {}
-    for name, kind in NAIVE_BASELINES.items():
-        metrics = ran.get(name)
-        if metrics is None:
-            fresh = StreamEnvironment(env.stream, budget=env.budget, arrival=env.arrival)
-            for _ in kind().run(fresh, seed=0):
-                pass
-            metrics = fresh.score().metrics
-        loss = loss_of(metrics)
-        if loss is not None:
-            losses[baseline_name(name, metrics)] = loss
-    best = min(losses, key=losses.__getitem__, default=None)
-    return None if best is None else (best, losses[best])
 
 
 class Baselines(Saved):

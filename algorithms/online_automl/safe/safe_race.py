@@ -380,7 +380,7 @@ class SafeRace(Race):
         self.configurations = list(map(self.representations.whole, self.configurations))
         self._numbers = {known: number for number, known in enumerate(self.configurations)}
         for slot in self.live.tolist():
-            self.models.extend(slot, self.configurations[self.holders[slot]])
+            self.models.start(slot, self.configurations[self.holders[slot]], slot)
         self._measure()
 
     def _free_terms(self, terms: dict[int, float], most: float) -> Iterator[Event]:

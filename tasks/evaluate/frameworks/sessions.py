@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost
-from leaseboard.algorithms.environments.samples import Decided, OutsideDecider, ProbeAsked
+from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
 from leaseboard.algorithms.environments.stream import Origin, Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError
 from leaseboard.algorithms.online.schema import stream_schema
@@ -110,7 +110,7 @@ class FrameworkProcess:
 
 
 class StreamSession:
-    """Learner of a framework in its process, see `OutsideSession`; SkipError where it is missing.
+    """Learner of a framework in its process, see `Outside`; SkipError where it is missing.
 
     Labels that have come are sent with the next row, which saves half of the exchanges.
     """
@@ -146,7 +146,7 @@ class StreamSession:
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
     ) -> NDArray[np.float64]:
-        """See `OutsideSession.learn_many`."""
+        """See `StreamLearner.learn_many`."""
         found = list[NDArray[np.float64]]()
         for row, label in enumerate(labels.tolist()):
             if not self._waiting:  # the process has no example without a label
@@ -156,7 +156,7 @@ class StreamSession:
         return np.concatenate(found or [np.empty(0)])
 
     def predict_waiting(self, examples: NDArray[np.float32], pending: int) -> NDArray[np.float64]:
-        """See `OutsideSession.predict_waiting`."""
+        """See `StreamLearner.predict_waiting`."""
         self._waiting += len(examples)
         values = [examples[:, own] @ np.arange(1, 1 + len(own), dtype=np.float32)
                   for own, _ in self._columns]  # fmt: skip
@@ -167,11 +167,11 @@ class StreamSession:
         return predictions if self._n_classes else predictions[:, 0]
 
     def finish(self) -> Cost:
-        """See `OutsideSession.finish`."""
+        """Learn what is left, and end; return what that took, memory included."""
         return Cost(**self._answer(None))
 
     def close(self) -> None:
-        """See `OutsideSession.close`."""
+        """End it, also while it works."""
         self._process.close()
 
     def _answer(self, row: list[float] | None) -> Any:
@@ -204,7 +204,7 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
 
 
 class SearchSession:
-    """Search in its process, see `DecidingSession`; SkipError where its library is missing."""
+    """Search in its process, see `Deciders`; SkipError where its library is missing."""
 
     def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
         system = which.system
@@ -213,15 +213,15 @@ class SearchSession:
         )
         self._process.send(asdict(which) | {"seed": seed % 2**31})
 
-    def hear(self) -> ProbeAsked | Decided:
-        """See `DecidingSession.hear`."""
+    def hear(self) -> ProbeAsked | int | None:
+        """Return what it asks for, or the number that it chooses."""
         said = self._process.receive()
-        return Decided(**said) if "chosen" in said else ProbeAsked(**said)
+        return said["chosen"] if "chosen" in said else ProbeAsked(**said)
 
     def report(self, accuracy: float | None) -> None:
-        """See `DecidingSession.report`."""
+        """Answer what it asked for last; None if that could not be trained."""
         self._process.send(accuracy)
 
     def close(self) -> None:
-        """See `DecidingSession.close`."""
+        """End it, also while it works."""
         self._process.close()

@@ -7,11 +7,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Cost, play
-from leaseboard.algorithms.environments.samples import (
-    Decided,
-    ProbeAsked,
-    SamplesEnvironment,
-)
+from leaseboard.algorithms.environments.samples import ProbeAsked, SamplesEnvironment
 from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import (
@@ -109,7 +105,7 @@ def run(saying, name="optuna-median"):
 
 
 def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
-    saying = Saying(ProbeAsked(0, 400), ProbeAsked(1, 400), ProbeAsked(1, 2000), Decided(1))
+    saying = Saying(ProbeAsked(0, 400), ProbeAsked(1, 400), ProbeAsked(1, 2000), 1)
     env, log = run(saying)
 
     probes = of(log, ProbeFinished)
@@ -126,8 +122,3 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
 def test_it_is_skipped_without_folds():
     with pytest.raises(SkipError, match="set folds=1"):
         run(Saying(ProbeAsked(0, 400, 0, 5)), "sklearn-halving")
-
-
-def test_without_a_place_to_run_a_search_is_skipped():
-    with pytest.raises(SkipError, match="optuna runs on jobs alone"):
-        run(None)

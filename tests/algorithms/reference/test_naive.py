@@ -11,11 +11,7 @@ from leaseboard.algorithms import plain, registry
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.measures import loss_of
-from leaseboard.algorithms.reference.naive import (
-    NAIVE_BASELINES,
-    Baselines,
-    best_baseline,
-)
+from leaseboard.algorithms.reference.naive import NAIVE_BASELINES, Baselines
 from tests.algorithms.played import ended
 
 
@@ -24,27 +20,6 @@ def stream(labels, features=None, task="regression"):
     x = np.zeros((len(labels), 1)) if features is None else features
     names = tuple(map(str, range(x.shape[1])))
     return Stream(np.asarray(x, np.float32), labels, (Namespace("a", 0, x.shape[1]),), names, task)
-
-
-def env(labels, features=None, budget=None, task="regression"):
-    labels = np.asarray(labels, np.float32)
-    x = np.zeros((len(labels), 1), np.float32) if features is None else features
-    return StreamEnvironment(
-        Stream(x, labels, (Namespace("a", 0, 1),), ("x",), task), budget=budget
-    )
-
-
-def test_the_one_that_loses_least_is_named_with_its_loss():
-    random = np.random.default_rng(0)
-    walk, noise = random.normal(size=(2, 500)).cumsum(axis=1)[0], random.normal(size=500)
-    x, noise_in = random.normal(size=(2, 500, 1)).astype(np.float32)
-
-    assert best_baseline(env(walk))[0] == "last-label"
-    assert best_baseline(env(noise, noise_in))[0] == "running-mean"
-    assert best_baseline(env(3 * x[:, 0], x))[0] == "online-ridge"
-    assert best_baseline(env(np.tile(random.normal(size=20), 25)))[0] == "seasonal-last"
-    name, loss = best_baseline(env([1, 2, 4, 9], budget=3))
-    assert (name, loss) == ("last-label", pytest.approx(2.0))
 
 
 def test_next_to_a_model_they_get_labels_as_on_an_environment():
