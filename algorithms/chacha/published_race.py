@@ -19,7 +19,7 @@ from leaseboard.algorithms.online.layout import MAX_TERMS, fits
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
-from leaseboard.algorithms.online_automl.safe.naming import words_of
+from leaseboard.algorithms.online_automl.safe.representations import Words
 
 Keep = Literal["median", "top-half", "none"]
 
@@ -131,19 +131,10 @@ class PublishedRace(Race):
         self.rules, self.horizon = rules, horizon
         self.steps = Steps(rules, models)
         self.slots = self.steps.slots
-        super().__init__(schema, models, oracle, random, b)
+        super().__init__(schema, models, oracle, random, b, self.steps)
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
-
-    @property
-    def at(self) -> int:
-        """Examples learned."""
-        return int(self.steps.at)
-
-    @at.setter
-    def at(self, at: int) -> None:
-        self.steps.at = at
 
     def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return what the model that `Steps.select` names predicts, 0 if it names none."""
@@ -380,7 +371,7 @@ class PublishedRace(Race):
         """See `Race.grow`; bounds widen with the dimensions of configurations."""
         self.models.grow(schema)
         widened = schema.namespaces != self.schema.namespaces
-        self.schema, self.words = schema, words_of(schema)
+        self.schema, self.words = schema, Words(schema)
         for candidate, configuration in zip(self.candidates, self.configurations, strict=True):
             candidate.dimension = schema.dimension(configuration.interactions)
         for slot in self.live.tolist():

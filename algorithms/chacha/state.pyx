@@ -100,7 +100,7 @@ cdef class Steps:
         Whether a decision is due.
     """
 
-    kept = ("numbers", "champion", "predictor", "n_candidates", "low", "high", "may_eliminate",
+    kept = ("at", "numbers", "champion", "predictor", "n_candidates", "low", "high", "may_eliminate",
             "due")
 
     cdef public Py_ssize_t at

@@ -1,4 +1,4 @@
-"""What predicts while labels are pending, by its late errors, of numbers and of classes.
+"""What predicts while labels are pending, by its late errors, and the predictions that wait.
 
 It is asked in place of a race where others wait for their labels, by the estimators and on
 environments alike.
@@ -7,12 +7,14 @@ environments alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.array_types import Doubles, Floats, Slots
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.safe.aggregate import (
@@ -35,6 +37,8 @@ from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.mixture import learning_rate, posterior_mean
 from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN, deviation
 from leaseboard.algorithms.plain import Saved
+from leaseboard.algorithms.tables.features import Example
+from leaseboard.algorithms.tables.values import copied
 from leaseboard.algorithms.transcendental import exp_all
 
 PRIOR = 20.0
@@ -317,3 +321,92 @@ class LateClasses(Weighed):
         del prediction, delay
         if kept[0] >= 0.0:
             self.learn(kept[:-1] != (label if isinstance(race, OneVsRest) else label > 0.0), 0.0)
+
+
+class Pending:
+    """Examples that wait for their labels, with their predictions.
+
+    Parameters
+    ----------
+    most : int
+        Of more, the oldest is dropped.
+
+    Attributes
+    ----------
+    waiting : dict of Hashable to (dict or None, Any, int, ndarray of float64)
+        By id, the oldest first: a copy of the example unless the caller has it, its prediction,
+        how many were made before it, and the numbers of which it was made.
+    made, dropped : int
+        How many predictions were made, and dropped.
+    of : Waiting
+        How many wait; the last of their numbers names the entity.
+    """
+
+    def __init__(self, most: int) -> None:
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            raise UsageError(
+                f"max_pending={most!r} must be a whole number of examples, 1 at least"
+            )
+        self.most = most
+        self.waiting: dict[Hashable, tuple[Example | None, Any, int, Doubles]] = {}
+        self.made = self.dropped = 0
+        self.of = Waiting()
+
+    def add(self, key: Hashable, x: Example | None, prediction: Any, kept: Doubles) -> None:
+        """Remember an example until its label comes; its id does not wait yet."""
+        self.waiting[key] = None if x is None else _copied(x), prediction, self.made, kept
+        self.made += 1
+        self.of.add(int(kept[-1]))
+
+    def pop(self, key: Hashable) -> Doubles:
+        """Forget an example that waits; return the numbers of which its prediction was made."""
+        kept = self.waiting.pop(key)[-1]
+        self.of.add(int(kept[-1]), -1)
+        return kept
+
+    def get(self, key: Hashable) -> tuple[Example | None, Any, int, Doubles]:
+        """Return an example that waits, its prediction, how many were made since, and its numbers.
+
+        Raises
+        ------
+        UsageError
+            If none of this id waits.
+        """
+        if key not in self.waiting:
+            raise UsageError(
+                f"id {key!r} waits for no label: it was never predicted with it, its label is"
+                f" learned, or it was forgotten ({self.dropped} were dropped as the oldest of more"
+                f" than max_pending={self.most}); predict it with its id first"
+            )
+        x, prediction, before, kept = self.waiting[key]
+        return x, prediction, self.made - 1 - before, kept
+
+    def state(self) -> dict[str, Any]:
+        """Return all that it holds, as plain values."""
+        rows = zip(*self.waiting.values(), strict=True)
+        examples, predictions, before, kept = rows if self.waiting else [()] * 4
+        return {
+            "keys": list(self.waiting),
+            "examples": list(examples),
+            "predictions": list(predictions),
+            "before": list(before),
+            "parts": np.array(kept),
+            "made": self.made,
+            "dropped": self.dropped,
+        }
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`."""
+        rows = (state[name] for name in ("examples", "predictions", "before", "parts"))
+        self.waiting = dict(zip(state["keys"], zip(*rows, strict=True), strict=True))
+        for kept in state["parts"]:
+            self.of.add(int(kept[-1]))
+        plain.fill(self, state, ("made", "dropped"))
+
+
+def _copied(x: Example) -> dict[Hashable, Any]:
+    """Return an example that was read before, as plain values that no caller can change."""
+    return {
+        name: _copied(value) if isinstance(value, Mapping) else copied(value)
+        for name, value in x.items()
+    }

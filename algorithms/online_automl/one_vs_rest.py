@@ -109,7 +109,7 @@ class OneVsRest(Saved):
         self.labels, self.weights = np.zeros((2, REMEMBERED), dtype=np.float32)
         self.arrived = [0]
         self.model_examples = self.n_live = 0
-        self._one: ClassRow | None = None
+        self._one = self.single_calls(np.zeros(schema.n_features, dtype=np.float32))
         self.numbers: dict[int, int] = {}
         self._events: list[tuple[int, Event]] = []
 
@@ -134,7 +134,8 @@ class OneVsRest(Saved):
         ndarray of float64, shape (n_classes,)
         """
         if not later:
-            return self._at(example).predict()
+            self._one.row[:] = example
+            return self._one.predict()
         margins = np.array([race.predict(example, later=True) for race in self.races])
         return self.of_margins(margins, example, later=True)
 
@@ -176,10 +177,10 @@ class OneVsRest(Saved):
             If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
-        for t, (number, importance) in enumerate(
-            zip(classes.tolist(), importances.tolist(), strict=True)
-        ):
-            one, known = self._at(examples[t]), self.n_classes
+        one = self._one
+        numbered = enumerate(zip(classes.tolist(), importances.tolist(), strict=True))
+        for t, (number, importance) in numbered:
+            one.row[:], known = examples[t], self.n_classes
             if importance <= 0 or number >= known:  # which has no probability yet
                 found[t, :known] = one.predict()
             if importance > 0:
@@ -197,13 +198,6 @@ class OneVsRest(Saved):
         self.rows[at], self.labels[at], self.weights[at] = row, number, importance
         self.at += 1
         return self.is_due()
-
-    def _at(self, example: Floats) -> ClassRow:
-        """Return the way of an example of its own."""
-        if self._one is None:
-            self._one = ClassRow(self, np.zeros(self.schema.n_features, dtype=np.float32))
-        self._one.row[:] = example
-        return self._one
 
     def notes(self) -> dict[str, float]:
         """Return metrics of the members, where three and more classes share them."""
@@ -262,7 +256,8 @@ class OneVsRest(Saved):
         """See `Race.grow`."""
         for k, race in enumerate(self.races):
             self.record(k, race.grow(schema))
-        self.schema, self._one = schema, None
+        self.schema = schema
+        self._one = self.single_calls(np.zeros(schema.n_features, dtype=np.float32))
         self.rows = np.pad(self.rows, ((0, 0), (0, schema.n_features - self.rows.shape[1])))
         self.mixture.grow(schema.n_features, self.n_classes)
         if self.pool is not None:

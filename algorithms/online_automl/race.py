@@ -24,7 +24,7 @@ from leaseboard.algorithms.online.row_calls import RowCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
-from leaseboard.algorithms.online_automl.safe.naming import words_of
+from leaseboard.algorithms.online_automl.safe.representations import Words
 from leaseboard.algorithms.plain import Saved
 
 State = dict[str, Any]
@@ -49,11 +49,11 @@ class Race(Saved, ABC):
         All that the race draws from.
     b : int
         Slots for live models.
+    counted : Ensemble or Steps
+        Counts the examples that were learned: ``at``.
 
     Attributes
     ----------
-    at : int
-        Examples learned.
     configurations : list of VWConfiguration
         All that were ever admitted, by number.
     champion : int
@@ -68,7 +68,7 @@ class Race(Saved, ABC):
     """
 
     kept: ClassVar[tuple[str, ...]] = (
-        *("at", "champion", "holders", "tallies", "_log_point", "oracle"),
+        *("champion", "holders", "tallies", "_log_point", "oracle"),
     )
     """The attributes that are part of `state`."""
 
@@ -79,17 +79,23 @@ class Race(Saved, ABC):
         oracle: ConfigOracle,
         random: np.random.RandomState,
         b: int,
+        counted: Any,
     ) -> None:
         self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
-        self.b = b
-        self.words = words_of(schema)
-        self.at = self.champion = 0
+        self.b, self.counted = b, counted
+        self.words = Words(schema)
+        self.champion = 0
         self.configurations: list[VWConfiguration] = []
         self.holders = np.full(b, EMPTY)
         self.tallies: dict[int, tuple[float, float]] = {}
         self._numbers: dict[VWConfiguration, int] = {}
         self._live: Slots | None = None
         self._log_point = 1
+
+    @property
+    def at(self) -> int:
+        """Examples learned."""
+        return int(self.counted.at)
 
     @property
     def live(self) -> Slots:

@@ -28,9 +28,8 @@ from leaseboard.algorithms.events import (
     Event,
 )
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.online_automl.late import Late
+from leaseboard.algorithms.online_automl.late import Late, Pending
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
-from leaseboard.algorithms.online_automl.pending import Pending
 from leaseboard.algorithms.online_automl.race import Race
 
 ROW_BY_ROW = (

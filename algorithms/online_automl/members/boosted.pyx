@@ -10,17 +10,28 @@ A class that comes after a fit has no chance until the next one. Leaves are shru
 of a class with a single row the sums of second derivatives are nearly 0, and without that LightGBM's
 steps grow beyond all bounds.
 
+The library is called by its C interface. Its Python package would import pandas and scikit-learn,
+over a second of CPU time, before the first row. What it fits is kept as arrays: a row is predicted
+without the library.
+
 References
 ----------
 .. [1] Ke et al. LightGBM: a highly efficient gradient boosting decision tree. NeurIPS 2017.
 """
+
+import ctypes
+import warnings
+from collections import namedtuple
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
 from libc.stdint cimport int32_t
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.online_automl.members import boosting
+from leaseboard.algorithms.errors import UsageError
 
 from leaseboard.algorithms.online_automl.log_pool cimport soften
 from leaseboard.algorithms.online_automl.members.member cimport Given, Member
@@ -40,7 +51,28 @@ HIGHEST_RATE, SUM_OF_RATES = 0.3, 10.0
 DESCENT, TRAINING = 30.0, 26.0
 """Operations of a tree an example: to find its leaf, and of its share of fits for each column."""
 
-ARRAYS = boosting.Trees._fields
+PARAMETERS = (
+    "verbosity=-1 num_threads=1 deterministic=true force_row_wise=true seed=0 num_leaves=31"
+    " min_data_in_leaf=20 lambda_l2=1"
+)
+
+MISSING = (
+    "the model has boosted trees, which LightGBM fits, and LightGBM is not installed: pip install"
+    " lightgbm to learn; without it the model predicts"
+)
+
+FLOAT32 = 0
+"""LightGBM's number for that type."""
+SPLITS = 0
+"""And for importances of columns by their number of splits, which its text has to have."""
+
+Trees = namedtuple("Trees", "inner, thresholds, leaves, roots")
+"""Trees one after the other.
+
+In ``inner``, of int32 and shape (n_inner, 3), are the column of each inner node, and its children:
+the first where the column's value is at most the threshold. A leaf is called by ``~number``.
+"""
+NONE = Trees(np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, np.int32))
 
 cdef enum:
     # The fields of `BoostedTrees.totals`: rows remembered so far, and after how many trees are
@@ -59,7 +91,7 @@ cdef class BoostedTrees(Member):
     totals : ndarray of float64, shape (5,)
         See `SEEN` and those after it.
     inner, thresholds, leaves, roots
-        See `leaseboard.algorithms.online_automl.members.boosting.Trees`.
+        See `Trees`.
 
     Examples
     --------
@@ -90,7 +122,7 @@ cdef class BoostedTrees(Member):
     def wake(self) -> None:
         """Begin again after a pause, with no row and no trees."""
         self.totals[SEEN], self.totals[DUE] = 0.0, FIRST
-        self.inner, self.thresholds, self.leaves, self.roots = boosting.NONE
+        self.inner, self.thresholds, self.leaves, self.roots = NONE
 
     @property
     def outputs(self):
@@ -137,14 +169,14 @@ cdef class BoostedTrees(Member):
         rate = min(HIGHEST_RATE, SUM_OF_RATES / self.rounds)
         worths = np.asarray(self.worths)[last]
         worths = worths / worths.mean()
-        self.inner, self.thresholds, self.leaves, self.roots = boosting.fit(
+        self.inner, self.thresholds, self.leaves, self.roots = fit(
             rows, targets, worths, f"objective={objective} learning_rate={rate}", self.rounds
         )
         return True
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and classes."""
-        before = plain.values_of(self, (*self.kept, *ARRAYS))
+        before = plain.values_of(self, (*self.kept, *Trees._fields))
         self.__init__(n_features, n_classes, self.seed)
         if len(before["targets"]) == len(self.targets):  # else there was no column until now
             np.asarray(self.window)[:, : before["window"].shape[1]] = before["window"]
@@ -154,12 +186,12 @@ cdef class BoostedTrees(Member):
 
     def _set(self, state) -> None:
         self.inner, self.thresholds, self.leaves, self.roots = [
-            np.array(state[name]) for name in ARRAYS
+            np.array(state[name]) for name in Trees._fields
         ]
 
     def state(self):
         """See `plain.Saved.state`."""
-        return plain.values_of(self, (*self.kept, *ARRAYS))
+        return plain.values_of(self, (*self.kept, *Trees._fields))
 
     def fill(self, state) -> None:
         """See `plain.Saved.fill`."""
@@ -205,3 +237,110 @@ cdef class BoostedTrees(Member):
         soften(scores, found, k)
         for j in range(k, self.n_classes):
             found[j] = 0.0
+
+
+@cache
+def library():
+    """Return LightGBM's library; None where there is none, or, with a warning, none that loads."""
+    found = find_spec("lightgbm")
+    if found is None or found.origin is None:
+        return None
+    files = sorted(Path(found.origin).parent.rglob("lib_lightgbm.*"))
+    try:
+        loaded = ctypes.CDLL(str(files[0]))
+    except (IndexError, OSError) as error:
+        warnings.warn(f"LightGBM cannot be loaded, so no boosted trees: {error}", stacklevel=2)
+        return None
+    loaded.LGBM_GetLastError.restype = ctypes.c_char_p
+    return loaded
+
+
+def fit(rows, targets, weights, objective, rounds):
+    """Fit boosted trees.
+
+    Parameters
+    ----------
+    rows : ndarray of float32, shape (n_rows, n_columns)
+    targets, weights : ndarray of float32, shape (n_rows,)
+    objective : str
+        LightGBM's, with parameters of its own.
+    rounds : int
+
+    Returns
+    -------
+    Trees
+        In the order of the rounds, in each one tree for each output.
+
+    Raises
+    ------
+    UsageError
+        If LightGBM is not installed.
+    """
+    text = f"{PARAMETERS} {objective}".encode()
+    rows = np.ascontiguousarray(rows)
+    data, booster, ended = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+    _call(
+        "LGBM_DatasetCreateFromMat", rows.ctypes.data_as(ctypes.c_void_p), FLOAT32,
+        ctypes.c_int32(len(rows)), ctypes.c_int32(rows.shape[1]), 1, text, None,
+        ctypes.byref(data),
+    )  # fmt: skip
+    try:
+        for name, values in ((b"label", targets), (b"weight", weights)):
+            each = np.ascontiguousarray(values, np.float32)
+            place = each.ctypes.data_as(ctypes.c_void_p)
+            _call("LGBM_DatasetSetField", data, name, place, len(each), FLOAT32)
+        _call("LGBM_BoosterCreate", data, text, ctypes.byref(booster))
+        for _ in range(rounds):
+            _call("LGBM_BoosterUpdateOneIter", booster, ctypes.byref(ended))
+            if ended.value:
+                break
+        return _read(_text(booster))
+    finally:
+        if booster:
+            _call("LGBM_BoosterFree", booster)
+        _call("LGBM_DatasetFree", data)
+
+
+def _call(name, *arguments):
+    loaded = library()
+    if loaded is None:
+        raise UsageError(MISSING)
+    if getattr(loaded, name)(*arguments):
+        raise RuntimeError(f"LightGBM: {loaded.LGBM_GetLastError().decode()}")
+
+
+def _text(booster):
+    """Return a model as the text that LightGBM saves."""
+    length = ctypes.c_int64()
+    for _ in range(2):  # the first time for its length
+        buffer = ctypes.create_string_buffer(length.value)
+        _call(
+            "LGBM_BoosterSaveModelToString", booster, 0, -1, SPLITS, length, ctypes.byref(length),
+            buffer,
+        )  # fmt: skip
+    return buffer.value.decode()
+
+
+def _read(text):
+    """Return the trees of a model that LightGBM saved."""
+    parts, roots, n_inner, n_leaves = [], [], 0, 0
+    for block in text.split("\nTree=")[1:]:
+        lines = dict(line.split("=", 1) for line in block.split("\n\n")[0].splitlines()[1:])
+        leaves = np.array(lines["leaf_value"].split(), np.float64)
+        if len(leaves) == 1:
+            roots.append(~n_leaves)
+            inner, thresholds = NONE.inner, NONE.thresholds
+        else:
+            # Nodes and leaves are numbered on from those of the trees before.
+            roots.append(n_inner)
+            names = "split_feature", "left_child", "right_child"
+            inner = np.array([lines[name].split() for name in names], np.int32).T.copy()
+            children = inner[:, 1:]
+            children += np.where(children < 0, -n_leaves, n_inner).astype(np.int32)
+            thresholds = np.array(lines["threshold"].split(), np.float64)
+        parts.append((inner, thresholds, leaves))
+        n_inner, n_leaves = n_inner + len(inner), n_leaves + len(leaves)
+    if not parts:
+        return NONE
+    inner, thresholds, leaves = map(np.concatenate, zip(*parts, strict=True))
+    return Trees(inner, thresholds, leaves, np.array(roots, np.int32))

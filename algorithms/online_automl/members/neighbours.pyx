@@ -24,7 +24,6 @@ cpdef enum:
 
 cdef enum:
     PARTS = 8  # of the window, in which the search for the nearest compares the same places
-    GROUPS = 32
 
 MOST, NUMBERS = 4096, 65536
 
@@ -107,37 +106,23 @@ cdef class Neighbours(Member):
     cdef Py_ssize_t find(self, const double *row, Py_ssize_t *nearest) noexcept nogil:
         """Write where the nearest of a row are, in order; return how many."""
         cdef Py_ssize_t held = min(<Py_ssize_t>self.seen[0], self.targets.shape[0])
-        cdef Py_ssize_t part = held // PARTS // GROUPS * GROUPS, n = 0, g
+        cdef Py_ssize_t part = held // PARTS, n = 0, g
         cdef const float *distances = &self._distances[0]
         cdef float *least = &self._least[0]
         cdef float best[NEAREST]
-        cdef float group[GROUPS]
         cdef float value
         self.measure(row, held, &self._distances[0])
-        # The least of each place in all parts, and of each group of places. Of so many groups
-        # the tenth least is no less than the tenth least of all.
-        if part > 0:
+        # The least of each place in all parts: few places have one that is among the nearest.
+        for i in range(part):
+            least[i] = distances[i]
+        for g in range(1, PARTS):
             for i in range(part):
-                least[i] = distances[i]
-            for g in range(1, PARTS):
-                for i in range(part):
-                    value = distances[g * part + i]
-                    least[i] = value if value < least[i] else least[i]
-            for g in range(GROUPS):
-                group[g] = least[g]
-            for i in range(1, part // GROUPS):
-                for g in range(GROUPS):
-                    value = least[i * GROUPS + g]
-                    group[g] = value if value < group[g] else group[g]
-            for g in range(GROUPS):
-                n = insert(group[g], g, n, best, nearest)
-            bound, n = best[NEAREST - 1], 0
-            for i in range(part):
-                if least[i] <= bound:
-                    for g in range(PARTS):
-                        r = g * part + i
-                        if distances[r] <= bound:
-                            n = insert(distances[r], r, n, best, nearest)
+                value = distances[g * part + i]
+                least[i] = value if value < least[i] else least[i]
+        for i in range(part):
+            if n < NEAREST or least[i] <= best[NEAREST - 1]:
+                for g in range(PARTS):
+                    n = insert(distances[g * part + i], g * part + i, n, best, nearest)
         for r in range(PARTS * part, held):
             n = insert(distances[r], r, n, best, nearest)
         return n

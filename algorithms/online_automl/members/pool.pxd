@@ -1,6 +1,5 @@
 """Declarations of pools of members for kernels; see the module."""
 
-from leaseboard.algorithms.online_automl.members.member cimport Member
 from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 from leaseboard.algorithms.online_automl.safe.mixture cimport Mixture
 
@@ -13,7 +12,7 @@ cpdef enum:
 cdef class MemberPool:
     cdef readonly Py_ssize_t n_features, n_classes
     cdef public Py_ssize_t at
-    cdef public Member trees, fourier, neighbours, boosted
+    cdef public list members
     cdef public bint boosts
     cdef public object leases
     cdef public double[:, ::1] moments

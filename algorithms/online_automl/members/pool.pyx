@@ -42,11 +42,8 @@ import math
 
 import numpy as np
 
-from libc.stdint cimport int64_t
-
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.online_automl.members import boosting
-from leaseboard.algorithms.online_automl.members.boosted import BoostedTrees
+from leaseboard.algorithms.online_automl.members import boosted
 from leaseboard.algorithms.online_automl.members.fourier import FourierRidge
 from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, TRIAL, Leases
 from leaseboard.algorithms.online_automl.members.neighbours import Neighbours
@@ -56,12 +53,11 @@ from leaseboard.algorithms.transcendental import exp_all
 
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, step_pool
-from leaseboard.algorithms.online_automl.members.member cimport Given
+from leaseboard.algorithms.online_automl.members.member cimport Given, Member
 from leaseboard.algorithms.online_automl.safe cimport bayes
 from leaseboard.algorithms.online_automl.safe.aggregate cimport FIELDS
 from leaseboard.algorithms.online_automl.safe.mixture cimport LOST, MASS, SHARE_OF_BOUND
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
-
 from leaseboard.algorithms.online_automl.safe.expansion cimport N_SIMPLE, RIDGE
 
 cdef enum:
@@ -69,25 +65,19 @@ cdef enum:
     AWAKE = 0  # columns of `Leases.table`
     SAVED = 4
 
-cdef double _FORGETTING = 0.999
-"""What an example is worth to the stack of numbers one example later."""
-
-cdef double _VARIANCE = 1.0
-"""Of each weight of that at first, and at most, where errors of today's have variance 1."""
-
-cdef double _FAR = 100.0
-"""Times the mean squared error of today's prediction as which one error counts at most in it."""
-
-cdef double _ENTRY = 8.0
-"""Mean losses by which a member that begins to predict is behind the best."""
-
+# What an example is worth to the stack of numbers one example later; the variance of each of its
+# weights at first, and at most, where errors of today's have variance 1; the times of the mean
+# squared error of today's prediction as which one error counts at most in it; and the mean losses
+# by which a member that begins to predict is behind the best.
+cdef double _FORGETTING = 0.999, _VARIANCE = 1.0, _FAR = 100.0, _ENTRY = 8.0
 cdef double _LEAST = 1e-3
 LEAST = _LEAST
 
 TODAY_OPERATIONS = 8000.0
 """What the prediction without members costs, for numbers and for two classes."""
 
-MEMBERS = {"trees": 1024, "fourier": 64, "neighbours": 64, "boosted": 128}
+KINDS = RandomTrees, FourierRidge, Neighbours, boosted.BoostedTrees
+MOST_COLUMNS = 1024, 64, 64, 128
 """The members, and the most columns of each: random columns of more say little, of more all
 examples are about as far away as the nearest, and of more a fit takes too long."""
 
@@ -96,9 +86,6 @@ FIRST_LEASES = (TRIAL, TRIAL, TRIAL, 4 * TRIAL)
 
 SHOWN = ("live models", "trees", "Fourier features", "neighbours", "boosted trees", "stack")
 """What users call today's prediction, the members and their stack."""
-
-STANDING = ("member", "weight", "has_lease", "us")
-"""What they read of each: see `MemberPool.standings`."""
 
 
 cdef class MemberPool:
@@ -113,22 +100,14 @@ cdef class MemberPool:
         0 for numbers.
     seed : int
         Of what members draw.
-
-    Attributes
-    ----------
-    boosts : bool
-        Whether there are boosted trees: LightGBM was installed when the model began.
     """
 
-    kept = ("at", "boosts", *MEMBERS, "leases", "moments", "seen")
+    kept = ("at", "boosts", "members", "leases", "moments", "seen")
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         self.n_features, self.n_classes, self.at = n_features, n_classes, 0
-        self.boosts = boosting.library() is not None
-        self.trees = RandomTrees(self._columns("trees"), n_classes, seed)
-        self.fourier = FourierRidge(self._columns("fourier"), n_classes, seed)
-        self.neighbours = Neighbours(self._columns("neighbours"), n_classes, seed)
-        self.boosted = BoostedTrees(self._columns("boosted"), n_classes)
+        self.boosts = boosted.library() is not None
+        self.members = [kind(self._columns(m), n_classes, seed) for m, kind in enumerate(KINDS)]
         self.leases = Leases(FIRST_LEASES)
         self._leases, self._losses = self.leases.table, self.leases.lost
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
@@ -139,26 +118,25 @@ cdef class MemberPool:
     def _allocate(self) -> None:
         """Make room for an example; what was looked at last is forgotten."""
         self._example = np.zeros(self.n_features, np.float32)
-        self._standard = np.zeros(self._columns("fourier"))
+        self._standard = np.zeros(self._columns(1))
         self._found = np.zeros((N_MEMBERS, max(1, self.n_classes)))
         self._looked, self._due = False, 0
 
-    def _columns(self, name):
-        there = self.n_features <= MEMBERS[name] and (name != "boosted" or self.boosts)
+    def _columns(self, member):
+        there = self.n_features <= MOST_COLUMNS[member] and (member != BOOSTED or self.boosts)
         return self.n_features if there else 0
 
     def _leave_out(self) -> None:
         """End the leases of members that have no columns, for good."""
-        for m, name in enumerate(MEMBERS):
-            if not self._columns(name):
+        for m in range(N_MEMBERS):
+            if not self._columns(m):
                 self.leases.end(m, self.at)
 
     @property
     def operations(self):
         """What each member costs an example."""
-        return [
-            getattr(self, name).operations if self._columns(name) else math.inf for name in MEMBERS
-        ]
+        costs = enumerate(self.members)
+        return [each.operations if self._columns(m) else math.inf for m, each in costs]
 
     @property
     def today_operations(self):
@@ -168,30 +146,20 @@ cdef class MemberPool:
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and more classes."""
         self.n_features, self.n_classes = n_features, n_classes
-        for name in MEMBERS:
-            member = getattr(self, name)
-            if self._columns(name):
+        for m, member in enumerate(self.members):
+            if self._columns(m):
                 member.grow(n_features, n_classes)
             else:
-                setattr(self, name, type(member)(0, n_classes))  # too wide from now on
+                self.members[m] = type(member)(0, n_classes)  # too wide from now on
         self._leave_out()
         before = np.asarray(self.moments)
         self.moments = np.pad(before, ((0, 0), (0, n_features - before.shape[1])))
         self._allocate()
 
-    def weighed(self):
-        """Return a copy of the weights of today's prediction, the members and their stack.
-
-        They sum to 1.
-        """
-        raise NotImplementedError
-
     def standings(self):
-        """Return the `STANDING` of what predicts, today's prediction first.
+        """Return name, weight, lease and microseconds of what predicts, today's prediction first.
 
-        These are the weights, whether it has a lease, and microseconds an example.
-
-        A member without a lease predicts what the live models do, which have its weights.
+        A member without a lease predicts what the live models do, which have its weight.
         """
         awake = self.leases.table[:, AWAKE] > 0.0
         weights = self.weighed()
@@ -200,11 +168,14 @@ cdef class MemberPool:
         if not awake.any():  # nor has the stack anything to add
             weights = np.eye(len(weights))[0]
         costs = (self.today_operations, *self.operations, math.inf)
-        rows = zip(
-            SHOWN, weights.tolist(), (None, *awake.tolist(), None),
-            (each / OPERATIONS if each < math.inf else None for each in costs), strict=True,
-        )  # fmt: skip
-        return [dict(zip(STANDING, row, strict=True)) for row in rows]
+        leases = (None, *awake.tolist(), None)
+        return [
+            {
+                "member": name, "weight": weight, "has_lease": lease,
+                "us": cost / OPERATIONS if cost < math.inf else None,
+            }
+            for name, weight, lease, cost in zip(SHOWN, weights.tolist(), leases, costs, strict=True)
+        ]
 
     cdef int answer(self, Row row) except -1:
         """Replace today's prediction of a row by what all say; learn it if it `learns`."""
@@ -219,14 +190,14 @@ cdef class MemberPool:
         return 0
 
     def _advance(self) -> None:
-        silent = [*self._silent()]
+        silent = self._silent()
         if any([member.draw() for member in self._awake()]):
             self._looked = False
         if self.at >= self.leases.due:
             awake = self._awake()
             self.leases.review(self.at, self.operations, self.today_operations)
             for member in self._awake():
-                if not any(member is each for each in awake):
+                if member not in awake:
                     member.wake()
         for m, (before, now) in enumerate(zip(silent, self._silent(), strict=True)):
             if before and not now:
@@ -234,14 +205,19 @@ cdef class MemberPool:
         left = min([member.left for member in self._awake()], default=2**62)
         self._due = int(min(self.leases.due, self.at + left))
 
+    @property
+    def missing(self):
+        """Why it cannot learn here; an empty text if it can."""
+        return boosted.MISSING if self.boosts and boosted.library() is None else ""
+
     def _awake(self):
-        held = zip(MEMBERS, self.leases.table, strict=True)
-        return [getattr(self, name) for name, row in held if row[AWAKE] > 0.0]
+        held = zip(self.members, self.leases.table, strict=True)
+        return [member for member, row in held if row[AWAKE] > 0.0]
 
     def _silent(self):
         """Return of each member whether it is said to predict today's prediction."""
-        held = zip(MEMBERS, self.leases.table, strict=True)
-        return [row[AWAKE] == 0.0 or getattr(self, name).is_silent for name, row in held]
+        held = zip(self.members, self.leases.table, strict=True)
+        return [row[AWAKE] == 0.0 or member.is_silent for member, row in held]
 
     def enter(self, member: int) -> None:
         """Weigh a member that was silent until now."""
@@ -250,7 +226,7 @@ cdef class MemberPool:
         """See `plain.Saved.fill`; boosted trees are there as they were when the model began."""
         if self.boosts != state["boosts"]:
             self.boosts = state["boosts"]
-            self.boosted = BoostedTrees(self._columns("boosted"), self.n_classes)
+            self.members[BOOSTED] = boosted.BoostedTrees(self._columns(BOOSTED), self.n_classes)
         plain.fill(self, state, self.kept)
         self._looked, self._due = False, 0
 
@@ -264,10 +240,7 @@ cdef class MemberPool:
     cdef void ask(
         self, const float *example, const double *today, double target, double worth
     ) noexcept:
-        """Let the awake members learn an example, and write what they predict into `_found`.
-
-        Of others there is today's prediction; an example of worth 0 teaches nothing.
-        """
+        """Let the awake members learn an example, if it has worth, and write what all predict."""
         cdef Py_ssize_t d = self.n_features, k = self._found.shape[1], j, m
         cdef double *moments = &self.moments[0, 0]
         cdef Given given = Given(example, &self._standard[0], target, worth, self._looked)
@@ -287,9 +260,7 @@ cdef class MemberPool:
             for j in range(0 if given.again and awake else k):
                 self._found[m, j] = today[j]
             if awake:
-                member = self.trees if m == 0 else self.fourier if m == 1 else self.neighbours
-                member = self.boosted if m == BOOSTED else member
-                member.take(&given, &self._found[m, 0])
+                (<Member>self.members[m]).take(&given, &self._found[m, 0])
 
     cdef void consult(self, Row row) noexcept:
         """Do `answer` without counting."""
@@ -323,7 +294,7 @@ cdef class NumberPool(MemberPool):
         return np.asarray(self._found)[:, 0]
 
     def weighed(self):
-        """See `MemberPool.weighed`: by the posterior mean, and next to it in the aggregate."""
+        """Return the weights of the six: in the posterior mean, and next to it in the aggregate."""
         losses, shares = self.known.losses, self.known.aggregated[FIELDS:]
         best = losses.min()
         fall = 0.5 * self.known.totals[MASS] / best if best > 0.0 else 1e300
@@ -459,7 +430,7 @@ cdef class ClassPool(MemberPool):
         super().grow(n_features, n_classes)
 
     def weighed(self):
-        """See `MemberPool.weighed`."""
+        """Return the weights of the six."""
         return np.array(self.bayes[1:])
 
     def notes(self):
@@ -481,10 +452,7 @@ cdef class ClassPool(MemberPool):
         self, const double *today, const float *example, Py_ssize_t number, double worth,
         double *found,
     ) noexcept:
-        """Write the average of today's prediction, of what members say, and of their stack.
-
-        Then learn the class called `number`.
-        """
+        """Write the average of today's prediction, members and their stack; learn the class."""
         cdef Py_ssize_t k = self.n_classes, j, m
         cdef double least = _LEAST / k
         cdef double *logs = &self._logs[0]

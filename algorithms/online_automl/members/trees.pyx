@@ -255,9 +255,6 @@ cdef class RandomTrees(Member):
                 below[tree] = 2 * path[tree] + 1 + (side * value > side * threshold)
             path = below
         # The sums, tree after tree, of a few outputs at once: beyond the last one is another node.
-        if k == 1:
-            scores[0] = sum_of_one(nodes, &self.path[0, 0], n_trees)
-            return
         for j in range(0, k, 4):
             first = second = third = fourth = 0.0
             path = &self.path[0, 0]
@@ -325,19 +322,6 @@ cdef class RandomTrees(Member):
     cdef double rate(self) noexcept nogil:
         """Return the rate η."""
         return min(_CLASS_RATE * self.n_classes, _MOST_RATE) if self.n_classes else _NUMBER_RATE
-
-
-cdef inline double sum_of_one(
-    const float *nodes, const uint32_t *path, Py_ssize_t n_trees
-) noexcept nogil:
-    """Return the sum of the weights on all paths, of a single output."""
-    cdef double total = 0.0
-    cdef Py_ssize_t level
-    for tree in range(n_trees):
-        for level in range(DEPTH + 1):
-            total += nodes[2 * path[level * n_trees + tree]]
-        nodes += 2 * (2 * N_INNER + 1)
-    return total
 
 
 cdef inline float finite(double value) noexcept nogil:

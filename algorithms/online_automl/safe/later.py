@@ -125,22 +125,13 @@ class Head:
     def __init__(self, ensemble: Ensemble, schema: Schema) -> None:
         self.ensemble, self.named = ensemble, schema.entity
         self.number = np.zeros(1, dtype=np.int64)
-        self.entities = [self._new(each, schema.origins) for each in [self.named] if each]
+        self.entities: list[entities.Entities] = ensemble.entities  # which it lets learn
+        self.entities += (self._new(each, schema.origins) for each in [self.named] if each)
 
     def _new(self, column: str, origins: Any, moments: Doubles | None = None) -> entities.Entities:
         moments = np.zeros((2, len(origins))) if moments is None else moments
         number = self.number if self.named else None
         return entities.Entities(column, origins, moments, self.ensemble.gamma, number)
-
-    @property
-    def entities(self) -> list[entities.Entities]:
-        """Which of them the ensemble lets learn."""
-        found: list[entities.Entities] = self.ensemble.entities
-        return found
-
-    @entities.setter
-    def entities(self, found: list[entities.Entities]) -> None:
-        self.ensemble.entities = found
 
     def look(self, race: SafeRace) -> None:
         """Look for entities at the end of a round."""
@@ -152,7 +143,7 @@ class Head:
         if not any(each.column for each in self.entities) and not looked & (looked - 1):
             self._look(race)
         elif len(self.entities) > 1 and self.entities[0].past[0, entities.COUNT] >= TRIED:
-            self.entities = [min(self.entities, key=lambda each: each.losses.min())]
+            self.entities[:] = [min(self.entities, key=lambda each: each.losses.min())]
 
     def _look(self, race: SafeRace) -> None:
         known, origins, moments = race.ensemble.known, race.schema.origins, _moments(race)
@@ -162,7 +153,7 @@ class Head:
         if not self.entities and any(each.part == "days" for each in origins):
             columns = columns or [""]  # ages go by time all the same
         if columns:
-            self.entities = [self._new(name, origins, moments) for name in columns]
+            self.entities[:] = [self._new(name, origins, moments) for name in columns]
         # Until now they would have lost what the regression of all has.
         for each in self.entities:
             each.losses[:] = known.losses[race.b + RIDGE]
@@ -188,7 +179,8 @@ class Head:
 
     def restore(self, race: SafeRace, state: Any) -> None:
         """Go on from `state`, as `fill` would, which does not know the features."""
-        origins, self.entities = race.schema.origins, []
+        origins = race.schema.origins
+        self.entities.clear()
         for its in state["entities"]:
             self.entities.append(self._new(str(its["column"]), origins))
             self.entities[-1].grow(origins, len(its["past"]) - 1)

@@ -64,7 +64,7 @@ cdef class Ensemble:
         They learn every example, too.
     """
 
-    kept = "known", "expansion", "intervals", "log_odds", "pool"
+    kept = "at", "known", "expansion", "intervals", "log_odds", "pool"
 
     cdef readonly Pool models
     cdef readonly object baselines

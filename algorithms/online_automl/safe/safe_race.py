@@ -22,9 +22,8 @@ from leaseboard.algorithms.online_automl.safe.expansion import NARROW, RIDGE
 from leaseboard.algorithms.online_automl.safe.later import Head, without_past
 from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.mixture import LOSS, LOSS_SQUARES, MASS, SQUARES
-from leaseboard.algorithms.online_automl.safe.naming import words_of
 from leaseboard.algorithms.online_automl.safe.predictor import Ensemble, OneExample
-from leaseboard.algorithms.online_automl.safe.representations import represent
+from leaseboard.algorithms.online_automl.safe.representations import Words, represent
 from leaseboard.algorithms.online_automl.safe.windows import (
     BASE,
     critical_value,
@@ -122,7 +121,7 @@ class SafeRace(Race):
         max_terms: float,
     ) -> None:
         self.ensemble, self.losses = ensemble, ensemble.known.losses
-        super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b)
+        super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b, ensemble)
         self.round_length = round_length
         self.one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
         self.head = Head(ensemble, schema)
@@ -134,15 +133,6 @@ class SafeRace(Race):
             [0] * b for _ in range(5)
         )
         self._measure()
-
-    @property
-    def at(self) -> int:
-        """Examples learned."""
-        return int(self.ensemble.at)
-
-    @at.setter
-    def at(self, at: int) -> None:
-        self.ensemble.at = at
 
     def share(self, shares: int) -> None:
         """See `Race.share`."""
@@ -398,7 +388,7 @@ class SafeRace(Race):
     def _measure(self) -> None:
         self.representations = represent(self.schema)
         self.sizes = list(map(self.representations.terms, self.configurations))
-        self.words = words_of(self.schema, self.representations)
+        self.words = Words(self.schema, self.representations)
         self.max_terms = max(self.max_terms, self.representations.least_terms)
         for slot in self.live.tolist():
             self.terms[slot] = int(self.sizes[self.holders[slot]])

@@ -13,9 +13,9 @@ from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event
+from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.members import boosting
-from leaseboard.algorithms.online_automl.pending import Pending
+from leaseboard.algorithms.online_automl.late import Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import racing_of
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
@@ -267,7 +267,7 @@ class OnlineModel:
             "late": self._late.state(),
             "features": self._features.state(),
             "entities": [*self._entities],
-            "history": list(map(files.row_of, self._events)),
+            "history": [*map(to_json, self._events)],
             "race": None if self._race is None else self._race.state(),
         }
 
@@ -275,13 +275,12 @@ class OnlineModel:
         """Go on from `state`; nothing was learned so far."""
         self._features = FeatureMap.restored(state["features"])
         self._entities = {text: number for number, text in enumerate(state["entities"], 1)}
-        self._events = list(map(files.event_of, state["history"]))
+        self._events = [*map(from_json, state["history"])]
         if state["race"] is not None:
             self._race = self._new_race(self._features.schema())
             self._race.fill(state["race"])
             pool = self._pool()
-            if pool is not None and pool.boosts and boosting.library() is None:
-                self._refuses = boosting.MISSING
+            self._refuses = "" if pool is None else pool.missing
         self.about = dict(state["about"])
         self._pending.fill(state["pending"])
         self._late.fill(state["late"])

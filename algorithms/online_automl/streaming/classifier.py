@@ -257,11 +257,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         """
         if type(y) in (str, int, bool) and y in self.classes:
             self._learn(x, self.classes.index(y), w)
-        else:
-            self._learn_class(x, y, w)
-
-    def _learn_class(self, x: Example, y: Hashable, w: float) -> None:
-        """Learn an example whose class may be new, or is not to be taken for one that is not."""
+            return
         classes = self._with([y] if w else [])
         self._learn(x, classes.index(y) if w else 0, w)
         self._name(classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,6 @@ from typing import Any
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import KINDS, Event
-
-Row = list[Any]
 
 
 @contextmanager
@@ -46,25 +42,3 @@ def read_content(path: str | Path) -> bytes:
 def unpickled(cls: Any, content: bytes) -> Any:
     """Return the model that was pickled; UsageError if another version pickled it."""
     return cls.restored(plain.load(content, "the pickle")[1], "the pickle")
-
-
-def row_of(event: Event) -> Row:
-    """Return the name of its kind and its raw fields: copies would take most of a save's time.
-
-    Examples
-    --------
-    >>> from leaseboard.algorithms.events import Paused
-    >>> row_of(Paused(at=5, configuration=2, units=3))
-    ['Paused', 5, 2, 3, '']
-    >>> event_of(['Paused', 5, 2, 3, ''])
-    Paused(at=5, configuration=2, units=3, reason='')
-    """
-    values = (getattr(event, field.name) for field in dataclasses.fields(event))
-    return [type(event).__name__, *values]
-
-
-def event_of(row: Row) -> Event:
-    """Return the event of which `row_of` made the row; ValueError or TypeError for any other."""
-    name, *values = row
-    fields = (field.name for field in dataclasses.fields(KINDS[name]))
-    return KINDS[name](**dict(zip(fields, values, strict=True)))

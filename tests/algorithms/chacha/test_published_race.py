@@ -34,7 +34,7 @@ def numbers(race):
 
 
 def decide(race, at):
-    race.at = at
+    race.steps.at = at
     return list(race.decide())
 
 

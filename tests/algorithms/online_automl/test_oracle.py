@@ -1,7 +1,5 @@
 """ConfigOracle: interactions, learning rates, and both."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
@@ -17,30 +15,6 @@ DEFAULT = VWConfiguration()
 
 def ask(oracle, champion=DEFAULT, namespaces=LETTERS, seed=0):
     return oracle(champion, namespaces, np.random.RandomState(seed))
-
-
-def test_the_first_frontier_holds_every_pair_once():
-    proposals = ask(ConfigOracle("interactions"))
-
-    assert len(proposals) == len(set(proposals)) == 45
-    assert all(len(p.interactions) == 1 and len(p.interactions[0]) == 2 for p in proposals)
-
-
-def test_a_champions_frontier_crosses_its_interactions_too():
-    champion = VWConfiguration((("a", "b"),))
-    proposals = ask(ConfigOracle("interactions"), champion)
-
-    # 45 pairs, one of them the champion's own, and ab with each of the eight others
-    assert len(proposals) == 53
-    assert champion in proposals
-    assert VWConfiguration((("a", "b"), ("a", "b", "c"))) in proposals
-
-
-def test_the_order_is_the_authors_and_follows_the_seed():
-    crosses = list(combinations(LETTERS, 2))
-    np.random.RandomState(2345).shuffle(crosses)
-
-    assert [p.interactions[0] for p in ask(ConfigOracle("interactions"), seed=2345)] == crosses
 
 
 def rates(oracle, rate):

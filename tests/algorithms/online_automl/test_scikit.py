@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 
@@ -52,13 +51,6 @@ def test_chunks_are_learned_as_the_whole_and_as_the_model_itself_learns():
     assert np.array_equal(whole.predict(X), own.predict_many(X))
     assert whole.model_.champion == own.champion
     assert whole.score(X, y) > 0.5
-
-
-def test_a_bad_setting_is_reported_when_it_is_used():
-    with pytest.raises(
-        UsageError, match="unknown setting of online-automl 'bb': did you mean 'b'"
-    ):
-        StreamRegressor(settings={"bb": 2}).fit(*stream(10))
 
 
 def classes(n=300):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online_automl.members import boosted, boosting
+from leaseboard.algorithms.online_automl.members import boosted
 from leaseboard.algorithms.online_automl.members.boosted import BoostedTrees
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
@@ -45,8 +45,8 @@ def test_the_window_is_bounded_and_fits_go_by_the_last_rows(monkeypatch):
     monkeypatch.setattr(boosted, "MOST", 300)
     rows, targets = stream(1000)
     member, fits = BoostedTrees(3, 0), []
-    fit = boosting.fit
-    monkeypatch.setattr(boosting, "fit", lambda *given: fits.append(given) or fit(*given))
+    fit = boosted.fit
+    monkeypatch.setattr(boosted, "fit", lambda *given: fits.append(given) or fit(*given))
     member.learn(rows, targets)
 
     ends = (200, 400, 700, 1000)
@@ -128,7 +128,7 @@ def test_a_saved_model_goes_on_and_without_lightgbm_it_predicts_alone(kind, tmp_
     assert [*again.predict_many(rows[650:])] == expected
     model.save(tmp_path / "model")
 
-    monkeypatch.setattr(boosting, "library", lambda: None)
+    monkeypatch.setattr(boosted, "library", lambda: None)
     alone = make.load(tmp_path / "model")
     assert [*alone.predict_many(rows[650:])] == expected
     for learn in (
@@ -143,7 +143,7 @@ def test_a_saved_model_goes_on_and_without_lightgbm_it_predicts_alone(kind, tmp_
 def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkeypatch):
     rows, targets = stream(500)
     with monkeypatch.context() as patched:
-        patched.setattr(boosting, "library", lambda: None)
+        patched.setattr(boosted, "library", lambda: None)
         model = OnlineAutoMLRegressor(b=3)
         model.learn_many(rows[:300], targets[:300])
         model.save(tmp_path / "model")
@@ -153,7 +153,7 @@ def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkey
     assert not {each["member"]: each["has_lease"] for each in again.members}["boosted trees"]
     pool = again._race.ensemble.pool
     assert not pool.boosts
-    assert not len(values_of(pool.boosted, ["roots"])["roots"])
+    assert not len(values_of(pool.members[3], ["roots"])["roots"])
 
 
 def test_what_begins_to_predict_has_little_weight_before_it_has_shown_anything():

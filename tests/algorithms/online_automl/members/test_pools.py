@@ -67,7 +67,7 @@ def test_two_classes_become_three_and_members_keep_what_they_know():
 def test_of_very_many_columns_there_are_no_members():
     pool = NumberPool(2000, 0.999)
     assert not pool.leases.table[:, 0].any()
-    state = values_of(pool.trees, pool.trees.kept).values()
+    state = values_of(pool.members[0], pool.members[0].kept).values()
     assert sum(array.nbytes for array in state if hasattr(array, "nbytes")) < 10_000
 
 

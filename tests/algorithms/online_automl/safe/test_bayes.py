@@ -47,15 +47,3 @@ def test_over_every_interval_the_same_with_the_share(steps, start):
     bound = math.log(3 / share(max(start, 1))) + SHARES
 
     assert excess.max() <= bound + 1e-9
-
-
-def test_the_adversary_that_always_helps_the_expert_of_least_weight():
-    rows, state = [], new_weights(3)
-    for _ in range(2000):
-        probabilities = np.full(3, 0.01)
-        probabilities[int(np.argmin(state[1:]))] = 0.99
-        rows.append(probabilities)
-        learn(probabilities.copy(), 1.0, state, np.zeros(5), 1)
-    own, theirs = lost(np.array(rows))
-
-    assert (own - theirs.min(axis=1)).max() <= regret_bound(3)

@@ -5,8 +5,7 @@ from itertools import pairwise
 from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.safe.naming import Words
-from leaseboard.algorithms.online_automl.safe.representations import represent
+from leaseboard.algorithms.online_automl.safe.representations import Words, represent
 
 
 def words(*groups, called=None):

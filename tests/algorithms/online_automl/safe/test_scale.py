@@ -56,15 +56,6 @@ def test_the_range_never_shrinks_from_the_fourth_label_on(labels):
             low, high = scale[LOW], scale[HIGH]
 
 
-@given(LABELS, st.integers(-20, 20))
-def test_the_scale_follows_the_unit(labels, power):
-    factor = 2.0**power
-    once, scaled = scale_of(labels), scale_of([factor * label for label in labels])
-
-    assert scaled[[LOW, HIGH, MEAN]].tolist() == (factor * once[[LOW, HIGH, MEAN]]).tolist()
-    assert deviation(scaled) == pytest.approx(factor * deviation(once), abs=1e-300)
-
-
 ORDINARY = np.random.default_rng(0).normal(size=400).cumsum()
 """A walk: its range is hundreds of residuals wide."""
 

@@ -33,15 +33,14 @@ def loss(x, y):
     return found
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_one_feature_more_than_all_are_seen_is_not_a_cliff(seed):
-    x, y = fried(3000, 65, seed)
+def test_one_feature_more_than_all_are_seen_is_not_a_cliff():
+    x, y = fried(3000, 65)
 
     assert loss(x, y) <= 1.05 * loss(x[:, :64], y)
 
 
-@pytest.mark.parametrize("d", [65, 221, 521])
-def test_the_default_is_better_than_ridge_among_columns_of_noise(d):
+def test_the_default_is_better_than_ridge_among_columns_of_noise():
+    d = 221
     x, y = fried(3000, d)
     ridge = OnlineRidge().predictor(d, "regression").learn_many(x, y)
 

@@ -6,79 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLRegressor,
 )
 
 EVAL = {"algorithm": "chacha", "b": 3}
-
-
-def product(n=400, d=4, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.choice([-1.0, 0.5, 1.0], (n, d)).astype(np.float32)
-    y = (3 + x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
-    return x, y
-
-
-def as_dicts(x):
-    return [{str(i): float(v) for i, v in enumerate(row)} for row in x]
-
-
-def as_stream(x, y):
-    names = tuple("abcd"[: x.shape[1]])
-    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
-    return Stream(x, y, spaces, names)
-
-
-@pytest.mark.parametrize("settings", [{}, EVAL, {"algorithm": "chacha-literal"}], ids=str)
-def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
-    x, y = product()
-    one = OnlineAutoMLRegressor(seed=7, **settings)
-    singly = []
-    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
-        singly.append(one.predict_one(example))
-        one.learn_one(example, label)
-    blocks = OnlineAutoMLRegressor(seed=7, **settings)
-    blockwise = [
-        blocks.predict_then_learn_many(x[:150], y[:150]),
-        blocks.predict_then_learn_many(x[150:], y[150:]),
-    ]
-    environment = StreamEnvironment(as_stream(x, y))
-    name, own = settings.get("algorithm", "online-automl"), settings.keys() - {"algorithm"}
-    built = registry.build(name, {key: settings[key] for key in own})
-    list(play(name, built, environment, seed=7))
-
-    assert singly == np.concatenate(blockwise).tolist()
-    assert singly == environment.predictions.tolist()
-    assert one.champion == blocks.champion
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "w", "message"),
-    [
-        (np.ones((3, 2)), np.ones(2), None, "2 labels for 3 examples"),
-        (np.ones(3), np.ones(3), None, "n_examples, n_features"),
-        (
-            np.array([[1.0, 2.0], [3.0, 1e39]]),
-            np.ones(2),
-            None,
-            "feature '1' is 1e.39: a value must be finite",
-        ),
-        (np.ones((3, 2)), np.ones(3), -np.ones(3), "importance -1.0"),
-        (np.ones((3, 2)), np.ones(3), np.full(3, 1e30), "importance 1e.30 must be .* at most 1e"),
-        (np.ones((3, 2)), np.ones(3), np.ones(2), "importances of shape"),
-    ],
-)
-def test_bad_blocks_are_refused_whole(x, y, w, message):
-    model = OnlineAutoMLRegressor(**EVAL)
-    with pytest.raises(ValueError, match=message):
-        model.learn_many(x, y, w)
-
-    assert model.examples == 0
 
 
 def test_a_missing_column_of_a_frame_counts_zero_and_an_array_has_all():

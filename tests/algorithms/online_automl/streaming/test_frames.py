@@ -48,13 +48,12 @@ def learned(frame, labels, **settings):
     return model, predictions
 
 
-@pytest.mark.parametrize("settings", [{}, EVAL], ids=["default", "published"])
 @pytest.mark.parametrize("kind", FRAMES)
-def test_a_frame_is_learned_as_its_rows(kind, settings, tmp_path):
+def test_a_frame_is_learned_as_its_rows(kind, tmp_path):
     frame = pd.DataFrame(FRAMES[kind])
     labels = np.nan_to_num(X) + (COLOURS == "red")
-    single, predictions = learned(frame, labels, **settings)
-    whole, parts = OnlineAutoMLRegressor(**settings), OnlineAutoMLRegressor(**settings)
+    single, predictions = learned(frame, labels, **EVAL)
+    whole, parts = OnlineAutoMLRegressor(**EVAL), OnlineAutoMLRegressor(**EVAL)
 
     found = whole.predict_then_learn_many(frame, labels)
     for start in range(0, N, 7):
@@ -113,9 +112,8 @@ TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
         (pd.DataFrame({"x": [1.0, 2.0]}), [1.0], "1 labels for 2 examples"),
     ],
 )
-@pytest.mark.parametrize("settings", [{}, EVAL], ids=["default", "published"])
-def test_what_is_refused_changes_nothing(frame, labels, message, settings, tmp_path):
-    model = OnlineAutoMLRegressor(**settings)
+def test_what_is_refused_changes_nothing(frame, labels, message, tmp_path):
+    model = OnlineAutoMLRegressor(**EVAL)
     model.learn_many(pd.DataFrame({"x": X, "c": COLOURS}), X)
     before = saved(model, tmp_path / "before")
 

@@ -158,18 +158,6 @@ def test_every_id_that_is_taken_is_known_to_the_model_that_was_saved(kind, tmp_p
     assert double.n_pending == 0
 
 
-def test_of_too_many_the_oldest_are_dropped():
-    x, y = examples(30)
-    model = OnlineAutoMLRegressor(max_pending=10, **SMALL)
-    for t in range(30):
-        model.predict_one(x[t], id=t)
-
-    assert (model.n_pending, model.n_dropped) == (10, 20)
-    model.learn_label(20, y[20])
-    with pytest.raises(UsageError, match="20 were dropped as the oldest"):
-        model.learn_label(19, y[19])
-
-
 def test_intervals_of_predictions_that_wait_are_as_wide_as_the_delay_makes_them():
     """A random walk: 50 steps ahead the error is seven times that of one."""
     walk = np.cumsum(np.random.default_rng(3).normal(size=4000))

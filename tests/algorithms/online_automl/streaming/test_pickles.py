@@ -43,7 +43,7 @@ def test_an_unpickled_model_and_a_copy_are_the_same_model(kind, tmp_path):
     doubles = [unpickled(model), copy.deepcopy(model)]
     X, y = stream()
     for double in doubles:
-        assert (double.about, repr(double.history)) == (model.about, repr(model.history))
+        assert double.about == model.about
         assert saved(double, tmp_path / "double") == saved(model, tmp_path / "model")
     for one in (model, *doubles):
         one.learn_many(X, y if kind is OnlineAutoMLRegressor else (y > 0).tolist())

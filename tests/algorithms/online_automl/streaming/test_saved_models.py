@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.log_format import to_json
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
@@ -23,12 +24,6 @@ def product(n=400, d=4):
     rng = np.random.default_rng(0)
     x = rng.choice([-1.0, 0.5, 1.0], (n, d)).astype(np.float32)
     return x, (3 + x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
-
-
-def trained(settings=EVAL, n=200, **more):
-    model = OnlineAutoMLRegressor(**settings, **more)
-    model.learn_many(*product(n))
-    return model
 
 
 @pytest.mark.parametrize(
@@ -53,7 +48,7 @@ def test_a_saved_model_goes_on_exactly(settings, tmp_path):
         model.predict_then_learn_many(x[500:], y[500:]),
         double.predict_then_learn_many(x[500:], y[500:]),
     )
-    assert repr(model.history) == repr(double.history)
+    assert [*map(to_json, model.history)] == [*map(to_json, double.history)]
     assert model.live == double.live
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "model"]
 
@@ -83,21 +78,6 @@ def test_a_pickle_is_refused_and_not_executed(tmp_path):
     assert not touched.exists()
     pickle.loads(pickle.dumps(Touch(touched))).close()
     assert touched.exists(), "the pickle was harmless: the test shows nothing"
-
-
-def test_a_file_that_was_cut_or_damaged_is_refused(tmp_path):
-    path = tmp_path / "model"
-    trained().save(path)
-    content = path.read_bytes()
-    for length in range(0, len(content), len(content) // 23):
-        path.write_bytes(content[:length])
-        with pytest.raises(UsageError, match=UNFIT):
-            OnlineAutoMLRegressor.load(path)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        data = archive.getinfo("values.npy").header_offset + 300
-    path.write_bytes(content[:data] + bytes([content[data] ^ 1]) + content[data + 1 :])
-    with pytest.raises(UsageError, match=UNFIT):
-        OnlineAutoMLRegressor.load(path)
 
 
 def test_what_cannot_be_read_or_is_another_class_is_reported(tmp_path):
