@@ -34,11 +34,11 @@ def rings(n, seed=0):
 
 
 def test_members_find_what_linear_models_cannot():
-    x, y = rings(6000)
+    x, y = rings(4000)
     model = OnlineAutoMLClassifier()
-    model.learn_many(x[:5000], y[:5000])
+    model.learn_many(x[:3000], y[:3000])
 
-    assert np.mean(np.array(model.predict_many(x[5000:])) != y[5000:]) < 0.1
+    assert np.mean(np.array(model.predict_many(x[3000:])) != y[3000:]) < 0.1
 
 
 def test_on_a_linear_stream_members_pause():

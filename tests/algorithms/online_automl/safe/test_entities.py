@@ -82,7 +82,7 @@ def test_an_example_without_the_column_is_refused_in_one_line(call):
         getattr(model, call)({"shop": 1, "heat": 0.0}, *[1.0] * (call == "learn_one"))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10_000), named=st.booleans())
 def test_forecasts_are_finite_and_within_the_range_of_labels(seed, named):
     rng = np.random.default_rng(seed)

@@ -97,7 +97,7 @@ def test_the_baselines_of_the_protocol_are_its_own(labels):
         assert said == pytest.approx(env.predictions[-650:], rel=1e-3, abs=1e-4), name
 
 
-def adversarial(delay, with_blocks, n=4000):
+def adversarial(delay, with_blocks, n=2000):
     """Return the excess over the best baseline, and what the theorem allows.
 
     Each label is far from what is predicted, for as long as the baseline that is trusted most is
