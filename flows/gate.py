@@ -21,9 +21,10 @@ from leaseboard.tasks.machine.paths import conf_files, own_conf
 from leaseboard.tasks.score.frame import as_frame, finished
 from leaseboard.tasks.score.gate import baseline as core
 from leaseboard.tasks.score.gate import formats
-from leaseboard.tasks.score.gate.requirements import Evidence, Quantity, measure
+from leaseboard.tasks.score.gate.requirements import Quantity, measure
 from leaseboard.tasks.score.gate.verdict import DECIDING, TOLERANCE, Verdict
 from leaseboard.tasks.score.gate.verdict import gate as judge
+from leaseboard.tasks.score.papers import selections, selects, with_metrics
 from leaseboard.tasks.score.summary import several
 
 Places = Mapping[tuple[str, str], int]
@@ -51,15 +52,11 @@ class Gate:
     def compare(self) -> Verdict:
         """Run the suites, and judge them; repeat what is in doubt until it is decided."""
         baseline = core.read_baseline(self._accepted())
-        jobs = [job for suite, _ in self._opened for job in suite.jobs()]
-        missing = (
-            baseline.not_accepted(jobs) if baseline else f"no accepted scores at {self._path}"
-        )
-        if missing:
+        if baseline is None:
             fix = f"run leaseboard gate {self._given} --update-baseline first"
-            problem = f"{missing}: {fix}"
-            if baseline is not None or not any(suite.requirements for suite, _ in self._opened):
-                return Verdict(self.name, problems=(problem,))
+            problem = f"no accepted scores at {self._path}: {fix}"
+            if not any(suite.requirements for suite, _ in self._opened):
+                return Verdict(problems=(problem,))
             say(problem, err=True)
         self._run()
         names = {key: name for suite, _ in self._opened for key, name in suite.data_names.items()}
@@ -113,9 +110,9 @@ class Gate:
 
     def _run(self) -> None:
         for suite, home in self._opened:
-            run = self._execute(suite, home)
-            self._frame = pd.concat([self._frame, run.frame], ignore_index=True)
-            self._quantities += [measure(each, run) for each in suite.all_requirements()]
+            frame = self._execute(suite, home)
+            self._frame = pd.concat([self._frame, frame], ignore_index=True)
+            self._quantities += [measure(each, frame) for each in suite.all_requirements()]
 
     def _repeat(self, wanted: Places) -> None:
         """Run more repetitions of some scenarios; the table of each run stays its suite's."""
@@ -125,22 +122,23 @@ class Gate:
             if not places:
                 continue
             more = suite.extended({place: wanted[place] for place in places})
-            frame = self._execute(more, home).frame
+            frame = self._execute(more, home)
             asked = {(job.name, job.data, job.repetition) for job in suite.jobs()}
             named = frame.set_index(["name", "data", "repetition"])["key"]
             keep_rows(home, set(named[named.index.isin(asked)]))
             fresh = frame[~frame["key"].isin(self._frame["key"])]
             self._frame = pd.concat([self._frame, fresh], ignore_index=True)
 
-    def _execute(self, suite: Suite, home: Path) -> Evidence:
+    def _execute(self, suite: Suite, home: Path) -> pd.DataFrame:
+        """Return the results of a run, with what is known of selections as metrics."""
         # Prefect handles the signals of a flow run.
         with nullcontext() if events.current_run() else resumable(home):
             outcome = execute(suite, home, self._options)
         self.problems += [each for each in outcome.problems if each not in self.problems]
-        return Evidence(
-            as_frame(outcome.results),
-            lambda key: read_partial_log(job_folder(home, key) / EVENTS),
-        )
+        frame = as_frame(outcome.results)
+        logs = [(row, read_partial_log(job_folder(home, row.key) / EVENTS))
+                for row in frame.itertuples() if selects(row)]  # fmt: skip
+        return with_metrics(frame, selections(logs))
 
 
 def _own_baseline(named: str) -> Path:

@@ -51,7 +51,7 @@ def list_all(what: Annotated[str, arg(_WHAT)] = "all") -> None:
 def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
     """Return the columns and the rows of what there is of a kind."""
     from leaseboard.algorithms import plugins, registry
-    from leaseboard.algorithms.measures import DIRECTIONS
+    from leaseboard.algorithms.measures import DIRECTIONS, SKILL
     from leaseboard.tasks.evaluate.frameworks import venv
     from leaseboard.tasks.fetch import inventory
 
@@ -65,7 +65,9 @@ def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
             return ("name", "what", "size"), _suites(folder)
         case "metrics":
             better = {"min": "less is better", "max": "more is better"}
-            return columns[:2], [(name, better[each]) for name, each in DIRECTIONS.items()]
+            return columns[:2], [
+                (name, better[each]) for name, each in DIRECTIONS.items() if name != SKILL
+            ]
         case "frameworks":
             return ("name", "where"), [
                 (name, str(venv.folder(name)) if venv.is_installed(name) else "not installed")

@@ -208,7 +208,7 @@ def gate(
     from leaseboard.flows.dispatch import RunOptions
     from leaseboard.flows.gate import Gate
     from leaseboard.tasks.score.gate import formats
-    from leaseboard.tasks.score.summary import listed, several
+    from leaseboard.tasks.score.summary import several
 
     if update_baseline and (markdown or as_json):
         raise UsageError("--update-baseline compares nothing: omit it, or where a verdict goes")
@@ -219,10 +219,7 @@ def gate(
     made = Gate(suite, run_dir, RunOptions(local=local, boarded=False))
     if update_baseline:
         accepted, path = made.accept(repetitions or 24)
-        counts = [several(len(accepted.scenarios), "scenario")]
-        if accepted.requirements:
-            counts.append(several(len(accepted.requirements), "requirement"))
-        say(f"accepted {listed(counts)} in {path}")
+        say(f"accepted {several(len(accepted.scenarios), 'scenario')} in {path}")
         return 2 if made.problems else 0
     verdict = made.compare()
     page = formats.markdown(verdict)

@@ -17,30 +17,27 @@ from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.progress import counted
-from leaseboard.tasks.report.charts import wording
-from leaseboard.tasks.report.material import Material, Reader, read_logs
-from leaseboard.tasks.report.page import Section, page_of
-from leaseboard.tasks.report.sections import board, curves, papers
+from leaseboard.tasks.report import sections
+from leaseboard.tasks.report.page import Section, page_of, wording
+from leaseboard.tasks.report.sections import Material, Reader, read_logs
 from leaseboard.tasks.score.diagnostics import signals
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.summary import Compared, compared
 
 PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
-    board.leaderboard,
-    board.diagnostics,
-    curves.curves,
-    board.datasets,
-    papers.ranks,
-    papers.selections,
-    papers.policies,
-    papers.published,
-    board.jobs,
+    sections.leaderboard,
+    sections.diagnostics,
+    sections.curves,
+    sections.datasets,
+    sections.selections,
+    sections.published,
+    sections.jobs,
 )
 """In the order of the page; one that has nothing to say of a run gives None."""
 READERS: tuple[Reader, ...] = (
-    curves.job_curve,
-    papers.selection_log,
+    sections.job_curve,
+    sections.selection_log,
     signals,
 )
 """All that any section asks of the event logs, each of which is read once."""
@@ -69,14 +66,14 @@ def build(
     found = found or compared(frame, suite)
     mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
     made = Material(out.name, frame, suite, found, *read_logs(out, frame, READERS), mlflow)
-    sections = counted(SECTIONS, "building the page", "sections")
+    makers = counted(SECTIONS, "building the page", "sections")
     asked = wording("questions")
     page = page_of(
         made.suite.title if made.suite else made.folder,
-        [section for make in sections if (section := make(made)) is not None],
+        [section for make in makers if (section := make(made)) is not None],
         description=made.suite.description if made.suite else "",
         answers=[[(asked[name], said) for name, said in made.found.answer.items()]],
-        pictures=board.pictures(made.found.board),
+        pictures=sections.pictures(made.found.board),
     )
     if suite is not None:  # only now: what cannot be compared leaves the folder unchanged
         write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())

@@ -22,7 +22,6 @@ from leaseboard.algorithms.events import (
     TrialFinished,
     of,
 )
-from leaseboard.algorithms.measures import SKILL, loss_of
 from leaseboard.tasks.fetch.data_facts import SORTED
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM, NOTE, Diagnostic
 from leaseboard.tasks.jobs.job import FAILURES
@@ -78,13 +77,12 @@ def unbeaten_baseline(run: DiagnosedRun) -> Iterator[Diagnostic]:
     """LB001: yield the datasets on which a naive baseline is better than all algorithms.
 
     And, as a note, those on which chance may explain that it is better, or that it is not: the
-    best algorithm against the best baseline, see `error_of_lead`. Without a baseline's job the
-    skill of the algorithm decides.
+    best algorithm against the best baseline, see `error_of_lead`.
     """
     for data, every, _ in run.datasets():
         rows = every[finished(every) & ~every["oracle_baseline"].astype(bool)]
         naive = rows["baseline"].astype(bool)
-        if naive.all():
+        if naive.all() or not naive.any():
             continue
         sign = 1.0 if rows["direction"].iloc[0] == "max" else -1.0
         means = sign * rows.groupby("name")["score"].mean()
@@ -93,31 +91,17 @@ def unbeaten_baseline(run: DiagnosedRun) -> Iterator[Diagnostic]:
         mine = rows[rows["name"] == best]
         row, score = next(mine.itertuples()), float(sign * means[best])
         metric, naives = str(row.metric), rows[naive]["name"].unique()
-        facts: dict[str, Any] = {"data": data, "algorithm": best}
-        if naive.any():
-            baseline = means[naives].idxmax()
-            other = float(sign * means[baseline])
-        elif SKILL in row.metrics:
-            skill, loss = row.metrics[SKILL], loss_of(row.metrics)
-            if not skill <= 0 or loss is None:
-                continue
-            metric, sign = "progressive_" + ("mse" if "rmse" in row.metrics else "error"), -1.0
-            baseline, score, other = "", loss, loss / (1 - skill)
-            facts["skill"] = skill
-        else:
-            continue
-        lead, error = (
-            sign * (score - other),
-            error_of_lead(metric, score, other, row.rows or math.nan),
-        )
+        baseline = means[naives].idxmax()
+        other = float(sign * means[baseline])
+        lead = sign * (score - other)
+        error = error_of_lead(metric, score, other, row.rows or math.nan)
         z = lead / error if error > 0 else None
-        if z is not None:
-            facts["z"] = z
         if lead > 0 and (z is None or z > _z(len(rivals))):
             continue
-        worse = z is not None and z <= -_z(max(1, len(naives)))
-        sentence = "skill" if "skill" in facts else "baseline" if worse else "close"
-        facts |= {"baseline": baseline, "score": score, "other": other}
+        worse = z is not None and z <= -_z(len(naives))
+        sentence = "baseline" if worse else "close"
+        facts = {"data": data, "algorithm": best, "baseline": baseline, "score": score,
+                 "other": other} | ({} if z is None else {"z": z})  # fmt: skip
         yield Diagnostic("LB001", ALARM if worse else NOTE, sentence, facts)
 
 

@@ -11,14 +11,7 @@ import pandas as pd
 
 from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.algorithms.measures import (
-    DIRECTIONS,
-    MEANS,
-    SKILL,
-    loss_of,
-    of_logarithm,
-    skill_over,
-)
+from leaseboard.algorithms.measures import DIRECTIONS, MEANS, SKILL, of_logarithm
 from leaseboard.tasks.jobs.job import UNDONE, Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
@@ -156,30 +149,14 @@ def direction_of(name: str) -> str:
 def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the frame of results with a measure in the place of the score.
 
-    Skill is over the best of the results' own baselines, on the same data and repetition.
     Datasets where no job has the measure, such as those of classes by ``rmse``, are left out.
 
     Raises UsageError if no job has it.
     """
     direction = direction_of(name)
-    values = _skills(frame) if name == SKILL else [m.get(name, math.nan) for m in frame["metrics"]]
+    values = [each.get(name, math.nan) for each in frame["metrics"]]
     found = frame.assign(score=values, metric=name, direction=direction)
     measured = set(found.loc[found["score"].notna(), "data"])
     if not measured:
-        fix = "also run a baseline such as last-label" if name == SKILL else "take another"
-        raise UsageError(f"no job has the metric {name!r}: {fix}, or rank by the score")
+        raise UsageError(f"no job has the metric {name!r}: take another, or rank by the score")
     return found[found["data"].isin(measured)].reset_index(drop=True)
-
-
-def _skills(frame: pd.DataFrame) -> list[float]:
-    losses = pd.Series([loss_of(metrics) for metrics in frame["metrics"]], dtype="float64")
-    losses = losses.where(finished(frame).to_numpy())
-    where = list(zip(frame["data"], frame["repetition"], strict=True))
-    of_baselines: dict[tuple[str, int], list[float]] = {}
-    for place, is_baseline, loss in zip(where, frame["baseline"], losses, strict=True):
-        if is_baseline and not math.isnan(loss):
-            of_baselines.setdefault(place, []).append(loss)
-    return [
-        skill_over(of_baselines.get(place, ()), loss)
-        for place, loss in zip(where, losses, strict=True)
-    ]

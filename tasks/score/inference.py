@@ -54,11 +54,6 @@ class Interval(NamedTuple):
         low, high = (fixed(e) if digits is None else short(e, digits) for e in self[1:])
         return f"[{low}, {high}]"
 
-    def times(self, factor: float) -> Interval:
-        """Return the interval of as many times the estimate; a negative factor swaps the ends."""
-        lower, upper = sorted((factor * self.lower, factor * self.upper))
-        return Interval(factor * self.value + 0.0, lower + 0.0, upper + 0.0)  # no minus zero
-
 
 def mean_interval(values: Floats) -> Interval:
     """Return the mean of independent values with Student's t interval.
@@ -120,11 +115,9 @@ class Paired:
 
     old: float
     new: float
-    scale: float
-    """The size of the old mean, 1 if that is 0."""
-    gain: Interval
-    """Mean improvement over `scale` with its interval; positive is better, in either
-    direction of the score."""
+    drop: Interval
+    """Mean drop over the size of the old mean (1 if that is 0) with its interval; positive is
+    worse, in either direction of the score."""
     same: bool
     """No pair differs by more than rounding."""
     n: int
@@ -141,8 +134,8 @@ def paired(old: Floats, new: Floats, direction: str) -> Paired:
     Examples
     --------
     >>> found = paired(np.array([2.0, 2.0]), np.array([1.5, 1.5]), "min")
-    >>> found.gain.value, found.p_value_of_gain, found.same
-    (0.25, 0.25, False)
+    >>> found.drop.value, found.p_value_of_gain, found.same
+    (-0.25, 0.25, False)
     """
     scale = abs(float(old.mean())) or 1.0
     gains = (new - old if direction == "max" else old - new) / scale
@@ -150,8 +143,7 @@ def paired(old: Floats, new: Floats, direction: str) -> Paired:
     return Paired(
         old=float(old.mean()),
         new=float(new.mean()),
-        scale=scale,
-        gain=mean_interval(gains),
+        drop=mean_interval(0.0 - gains),
         same=not gains.any(),
         n=len(old),
         constant=bool(np.ptp(old) == np.ptp(new) == 0),

@@ -3,7 +3,8 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,6 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.jobs.suites.suite import Printed
-from leaseboard.tasks.score.frame import finished
 from leaseboard.tasks.score.inference import Floats
 from leaseboard.tasks.score.leaderboard import ROUNDING, Scale, normalised, score_table
 
@@ -199,95 +199,44 @@ def decided(events: Iterable[Event], full: int) -> bool:
     return len(admitted - left) <= 1
 
 
-def with_metrics(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame of results with speed-ups and losses of selections as metrics.
+def selects(row: Any) -> bool:
+    """Return whether a job of the results has selected a configuration."""
+    return row.status == "ok" and row.environment in choosing("configuration")
 
-    So a suite's published numbers can name them.
 
-    - `runs`: a row a `Selection`, with the job's ``key``.
+def selections(logs: Sequence[tuple[Any, Sequence[Event]]]) -> pd.DataFrame:
+    """Return a row for each selection next to a Full-run, which is left out itself.
+
+    - `logs`: jobs that have selected, each with its events.
     """
-    names = ["speedup", "speedup_trained", "loss", "relative_loss"]
-    derived = runs.set_index("key")[names].to_dict("index") if len(runs) else {}
+    real: dict[tuple[str, int], Truth] = {}
+    for row, events in logs:
+        if row.algorithm == REFERENCE:
+            real.setdefault((row.data, row.repetition), Truth()).add(events)
+    found = [
+        {"key": str(row.key), "name": row.name, "data": row.data, **asdict(selection)}
+        for row, events in logs
+        if row.algorithm != REFERENCE
+        and (truth := real.get((row.data, row.repetition)))
+        and (selection := compare(events, truth))
+    ]
+    return pd.DataFrame(found)
+
+
+def with_metrics(frame: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame of results with what is known of `selections` as metrics.
+
+    So published numbers and requirements can name them; they come before a job's own of the same
+    name. `missed_intervals` are those that do not hold the accuracy of Full-run.
+    """
+    names = ["speedup", "speedup_trained", "loss", "relative_loss", "missed_intervals"]
+    derived: dict[str, dict[str, float]] = {}
+    if len(runs):
+        missed = (runs["above"] + runs["below"]).where(runs["intervals"] > 0)
+        shown = runs.assign(missed_intervals=missed).set_index("key")[names]
+        derived = {key: row.dropna().to_dict() for key, row in shown.iterrows()}
     metrics = [
         {**own, **derived.get(key, {})}
         for key, own in zip(frame["key"], frame["metrics"], strict=True)
     ]
     return frame.assign(metrics=metrics)
-
-
-TOLERATED = 0.01, 0.05
-"""Accuracies that may be lost: each of them gives a ranking."""
-
-RULE = (
-    "On a dataset those come first that lost at most epsilon in every repetition, by their CPU"
-    " seconds; then those that lost more, by their mean loss; then those that failed in a"
-    " repetition. An algorithm that was skipped on a dataset has no rank there."
-)
-
-
-def standings(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each label, the best first, by `RULE`; empty if it has no meaning.
-
-    It has where a suite selects among as many configurations everywhere, next to Full-run.
-
-    Returns
-    -------
-    DataFrame
-        By label: mean ranks by `RULE`, by loss and by seconds; mean and worst loss of accuracy;
-        CPU seconds of the selection alone, means over finished runs; the speed-up over Full-run,
-        the geometric mean.
-    """
-    fine, known = finished(frame), pd.DataFrame(frame["metrics"].tolist(), frame.index)
-    known = known.reindex(columns=["configurations", "selection_cpu_seconds"])
-    selects = frame["environment"][fine].isin(choosing("configuration"))
-    full = fine & (frame["algorithm"] == REFERENCE)
-    sizes = known["configurations"][fine].nunique(dropna=False)
-    if not selects.all() or not full.any() or sizes > 1:
-        return pd.DataFrame()
-    runs = frame[["name", "data", "repetition", "score"]].assign(
-        skipped=frame["status"] == "skipped",
-        failed=~fine & (frame["status"] != "skipped"),
-        seconds=known["selection_cpu_seconds"].where(fine),
-    )
-    place = ["data", "repetition"]
-    reference = runs[full].drop_duplicates(place)[[*place, "score", "seconds"]]
-    runs = runs.merge(reference, on=place, suffixes=("", "_full"))
-    if runs["name"].nunique() < 2:
-        return pd.DataFrame()
-    runs["loss"] = (runs["score_full"] - runs["score"].where(~runs["failed"])).round(12)
-    with np.errstate(divide="ignore"):
-        runs["speedup"] = np.log(runs["seconds_full"] / runs["seconds"])
-    ranks = _ranks(runs)
-    shown = runs.groupby("name", sort=False).agg(
-        **{
-            "Mean loss": ("loss", "mean"),
-            "Worst loss": ("loss", "max"),
-            "CPU s": ("seconds", "mean"),
-            "Speed-up": ("speedup", "mean"),
-        }
-    )
-    shown["Speed-up"] = np.exp(shown["Speed-up"])
-    found = ranks.reindex(shown.index).join(shown)
-    return found.sort_values(list(ranks.columns[: len(TOLERATED)]), kind="stable")
-
-
-def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean ranks of each label by `RULE`, by loss, and by seconds."""
-    cells = runs.groupby(["name", "data"], sort=False).agg(
-        skipped=("skipped", "any"), failed=("failed", "any"), mean=("loss", "mean"),
-        worst=("loss", "max"), seconds=("seconds", "mean"),
-    )  # fmt: skip
-    cells = cells[~cells["skipped"]].reset_index()
-    failed, loss, seconds = cells["failed"].astype(int), cells["mean"], cells["seconds"]
-    orders = {}
-    for epsilon in TOLERATED:
-        over = (cells["worst"] > epsilon) | cells["failed"]
-        name = f"Mean rank, {100 * epsilon:g} % may be lost"
-        orders[name] = over.astype(int) + failed, seconds.where(~over, loss)
-    orders |= {"Mean rank by loss": (failed, loss), "Mean rank by seconds": (failed, seconds)}
-    found = {}
-    for name, (tier, value) in orders.items():  # by tier, then by value, missing last
-        order = pd.DataFrame({"tier": tier, "value": value.fillna(np.inf)})
-        places = order.groupby(["tier", "value"]).ngroup()
-        found[name] = places.groupby(cells["data"]).rank()
-    return pd.DataFrame(found).groupby(cells["name"]).mean()

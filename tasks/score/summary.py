@@ -5,7 +5,7 @@ Computed once, for the terminal, the page and MLflow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +22,7 @@ from leaseboard.tasks.score.frame import (
     metric_title,
     rows_cut,
 )
-from leaseboard.tasks.score.inference import ALPHA, pairwise, significant, wilcoxon
+from leaseboard.tasks.score.inference import ALPHA, pairwise, wilcoxon
 from leaseboard.tasks.score.leaderboard import (
     OK,
     ONE_SET_RULE,
@@ -39,15 +39,8 @@ if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.suite import Suite
 
 
-NAMED = 5
-"""Number of datasets that are named; the others are counted."""
-
-
-def listed(names: Sequence[str], most: int | None = None) -> str:
-    """Return names as a sentence lists them; those beyond `most` are counted."""
-    if most is not None:
-        more = f" and {len(names) - most} more" if len(names) > most else ""
-        return ", ".join(names[:most]) + more
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -81,9 +74,7 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
     scale = scale_of(suite, metrics[0] if len(metrics) == 1 else "score")
     names = {} if suite is None else suite.data_names
-    missing = [_missing(score_table(measured)), copies(frame, names), rows_cut(frame, names),
-               arrivals(frame)]  # fmt: skip
-    frame, measured = distinct(frame), distinct(measured)
+    missing = [_missing(score_table(measured)), rows_cut(frame, names), arrivals(frame)]
     board = leaderboard(measured, scale)
     first = {"best": "No job finished, so there is nothing to rank."}
     if board.frame["ok"].any():
@@ -92,8 +83,6 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
         "metric": describe_scores(measured, names),
         "relative": _relative(board),
         **first,
-        "baselines": verdict(board, names),
-        "cost": _cost(board, frame),
         "missing": " ".join(filter(None, missing)),
     }
     title = suite.title if suite is not None else "Leaderboard"
@@ -125,25 +114,6 @@ def _relative(board: Board) -> str:
         f"{first} has a relative loss of {value}: its {loss} is {share}that of the best naive"
         f" baseline{mean}."
     )
-
-
-def _cost(board: Board, frame: pd.DataFrame) -> str:
-    """Return the CPU time of the first row, also for an example where the budget counts them."""
-    first = board.frame.iloc[0]
-    if not np.isfinite(first["cpu_seconds"]):
-        return ""
-    where = "" if board.one_set else " on each dataset (geometric mean)"
-    cost, text = first["relative_cost"], f"{short(first['cpu_seconds'], 3)} CPU s a job"
-    if cost >= 1.005:
-        text += f", {short(cost, 3)} times the cheapest{where}"
-    elif cost < 1.005:  # it is not known where no algorithm took any time
-        text += ", the cheapest of all"
-    text = f"{first.name} took {text}."
-    done = frame[finished(frame) & (frame["name"] == first.name) & (frame["unit"] == "examples")]
-    if done["units"].sum():
-        each = 1e6 * done["cpu_seconds"].sum() / done["units"].sum()
-        text += f" That is {short(each, 3)} µs an example."
-    return text
 
 
 def _of_several(board: Board) -> dict[str, str]:
@@ -215,62 +185,3 @@ def arrivals(frame: pd.DataFrame) -> str:
     """Return when labels of streams come, unless all come at once."""
     found = {str(each.get("labels", IMMEDIATE)) for each in frame["environment_options"]}
     return f"Labels arrive {', '.join(sorted(found))}." if found - {IMMEDIATE} else ""
-
-
-def distinct(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the results with those on copies of a dataset under the first one's name, once."""
-    known = frame[frame["digest"].fillna("") != ""].drop_duplicates("data")
-    first = known.drop_duplicates("digest").set_index("digest")["data"]
-    same = dict(zip(known["data"], known["digest"].map(first), strict=True))
-    data = [same.get(each, each) for each in frame["data"]]
-    return frame.assign(data=data).drop_duplicates(["name", "data", "repetition"])
-
-
-def copies(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Return which datasets repeat another; empty without any.
-
-    `names`: what datasets are called, in the place of their references.
-    """
-    same = set(frame["data"]) - set(distinct(frame)["data"])
-    shown = [names.get(data, data) for data in frame["data"].unique() if data in same]
-    if not shown:
-        return ""
-    return (
-        f"{several(len(shown))} repeated another exactly ({listed(shown, NAMED)}):"
-        " they count once in means, ranks, intervals and tests."
-    )
-
-
-def verdict(board: Board, names: Mapping[str, str]) -> str:
-    """Return a sentence on the best row that is not a baseline; empty if nothing is comparable.
-
-    An oracle baseline does not compete. A tie beats nothing.
-
-    `names`: what datasets are called, in the place of their references.
-    """
-    table, rows = board.table, board.frame[board.frame["ok"] > 0]
-    competing = rows.index[~(rows["baseline"] | rows["oracle_baseline"])]
-    baselines = list(rows.index[rows["baseline"]])
-    if not len(competing) or not baselines:
-        return ""
-    first = competing[0]
-    # Means are those that ranks compare; minus infinity for a failure, NaN for a skipped job.
-    gains = pd.DataFrame(significant(table.standings), list(table.labels), list(table.problems))
-    best = gains.loc[baselines].replace(-np.inf, np.nan).max()
-    both = best.notna() & gains.loc[first].notna()
-    lost = both.index[both & (gains.loc[first] <= best)]
-    if not both.any():
-        return ""
-    if lost.empty:
-        places = f"{'all ' if both.sum() > 1 else ''}{several(both.sum())}"
-        return f"{first} beats every baseline ({', '.join(baselines)}) on {places}."
-    means = pd.DataFrame(table.means, gains.index, gains.columns)
-    named = []
-    for data in lost:
-        ahead = gains.loc[baselines, data].idxmax()
-        scores = ", ".join(f"{name} {short(means.loc[name, data])}" for name in (ahead, first))
-        named.append(f"{names.get(data, data)} ({scores})")
-    return (
-        f"On {len(lost)} of {several(both.sum())} a baseline is at least as good as {first}:"
-        f" {listed(named, NAMED)}."
-    )

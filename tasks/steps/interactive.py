@@ -153,7 +153,7 @@ def race(
     budget : float, optional
         Units of the environment, such as trials.
     metric : str, optional
-        What ranks in the place of the score, such as ``"mae"`` or ``"skill"``.
+        What ranks in the place of the score, such as ``"mae"``.
     baselines : bool
         Whether the naive baselines (`running-mean`, `last-label`, `seasonal-last`, `online-ridge`)
         run, too, if an algorithm works on a stream.

@@ -18,7 +18,7 @@ from leaseboard.algorithms.errors import (
     UserFileError,
     unknown,
 )
-from leaseboard.algorithms.measures import DIRECTIONS
+from leaseboard.algorithms.measures import DIRECTIONS, SKILL
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
@@ -111,7 +111,7 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
         with _located(path, "data", j, "data"):
             loading.check(entry.data, here=True)
     _check_measures(suite, kinds, path)
-    metrics = [*DIRECTIONS, *plugins.names("metrics")]
+    metrics = [*(DIRECTIONS.keys() - {SKILL}), *plugins.names("metrics")]
     if suite.metric is not None and suite.metric not in metrics:
         with _located(path, "metric"):
             raise unknown("metric", suite.metric, metrics)

@@ -62,11 +62,6 @@ class Requirement(Strict):
         return self.algorithm, self.data, self.metric, self.over
 
     @property
-    def rule(self) -> dict[str, object]:
-        """The bound; another one is another requirement."""
-        return self.model_dump(exclude={"reason"})
-
-    @property
     def name(self) -> str:
         """Name in reports."""
         over = f" over {self.over}'s" if self.over else ""

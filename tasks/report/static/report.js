@@ -19,11 +19,6 @@ for (const table of document.querySelectorAll("table")) {
     sort(table, column, rising);
   }));
 }
-document.addEventListener("input", ({ target }) => {
-  const wanted = target.value.toLowerCase();
-  for (const row of document.getElementById(target.dataset.filter).tBodies[0].rows)
-    row.hidden = !row.textContent.toLowerCase().includes(wanted);
-});
 // A folded chart is drawn when it is opened: then its width is known.
 document.addEventListener("toggle", ({ target }) => {
   const folded = target.querySelector(":scope > template");

@@ -1,9 +1,9 @@
-"""Accepted scores of every scenario and requirements, in one file a suite."""
+"""Accepted scores of every scenario, in one file a suite."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,8 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.jobs.job import Job, first_fault, plain_value
-from leaseboard.tasks.jobs.suites.requirement import Requirement
+from leaseboard.tasks.jobs.job import first_fault, plain_value
 from leaseboard.tasks.machine.yaml_files import Strict
 from leaseboard.tasks.score.frame import scoreless
 from leaseboard.tasks.score.gate.requirements import Quantity
@@ -29,8 +28,6 @@ class Scenario(Strict):
     metric: str
     direction: Literal["min", "max"]
     digest: str
-    version: str
-    """Of the algorithm's code when it was accepted; for information."""
     scores: Annotated[dict[str, Finite], Field(min_length=1)]
     """``{seed: score}``, the seeds as text."""
     algorithm: str
@@ -41,51 +38,26 @@ class Scenario(Strict):
     tolerance: Annotated[float, Field(ge=0, lt=1)] | None = None
     """Overrides the tolerance of the gate; written by hand, kept when scores are accepted. At 1
     the scores may double: a gate that compares nothing."""
-    cpu_seconds: Annotated[float, Field(ge=0)] | None = None
-    """Median of the algorithm's work; for information."""
 
 
 class Baseline(Strict):
-    """Accepted run: ``conf/baselines/<suite>.json``.
-
-    It holds a scenario at least: requirements that are met would pass alone.
-    """
+    """Accepted run: ``conf/baselines/<suite>.json``."""
 
     suite: str
     date: str
     versions: dict[str, str]
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
-    requirements: tuple[Requirement, ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         places = [(one.name, one.data) for one in self.scenarios]
-        quantities = [one.identity for one in self.requirements]
         if len(set(places)) < len(places):
             raise ValueError("a scenario occurs twice")
-        if len(set(quantities)) < len(quantities):
-            raise ValueError("a requirement occurs twice")
         return self
 
     def to_json(self) -> str:
         """Return the file's text; equal baselines give equal bytes."""
-        payload = self.model_dump(exclude={"requirements"})
-        payload["requirements"] = [
-            one.model_dump(exclude_defaults=True) for one in self.requirements
-        ]
-        return json.dumps(payload, indent=1, sort_keys=True, allow_nan=False) + "\n"
-
-    def not_accepted(self, jobs: Iterable[Job]) -> str:
-        """Return the first of `jobs` that was accepted, but not with its seed; empty for none."""
-        accepted = {(one.name, one.data): one.scores for one in self.scenarios}
-        for job in jobs:
-            scores = accepted.get((job.name, job.data))
-            if scores is not None and str(job.seed) not in scores:
-                return (
-                    f"{job.name} on {job.data} was accepted with {len(scores)} repetitions, not"
-                    f" with seed {job.seed}, which the suite asks for"
-                )
-        return ""
+        return json.dumps(self.model_dump(), indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
 def accept(
@@ -133,14 +105,13 @@ def accept(
         first = rows.iloc[0]
         scenarios.append(
             Scenario(
-                **first[["metric", "direction", "digest", "version", "algorithm"]],
+                **first[["metric", "direction", "digest", "algorithm"]],
                 name=label,
                 data=data,
                 scores={str(row.seed): float(row.score) for row in rows.itertuples()},
                 settings=plain_value(first["settings"]),
                 environment=plain_value(first["environment_options"]),
                 tolerance=tolerances.get((label, data)),
-                cpu_seconds=float(rows["cpu_seconds"].median().round(3)),
             )
         )
     return Baseline(
@@ -148,7 +119,6 @@ def accept(
         date=date,
         versions=dict(versions),
         scenarios=tuple(scenarios),
-        requirements=tuple(one.requirement for one in quantities),
     )
 
 

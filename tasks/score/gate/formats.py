@@ -7,7 +7,6 @@ from dataclasses import asdict
 import pandas as pd
 from pydantic_core import to_json
 
-from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
 from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.gate.verdict import (
     ALPHA,
@@ -47,8 +46,6 @@ def headline(verdict: Verdict) -> str:
     }[verdict.exit_code]
     if verdict.exit_code in (RUN_FAILED, NOTHING_COMPARED) and verdict.problems:
         opening = f"Gate failed: {verdict.problems[0]}"
-    if verdict.diagnostics:
-        opening += f" ({counts_of(verdict.diagnostics)})"
     scenarios = several(verdict.n_compared, "scenario")
     text = f"{opening}: {scenarios} compared ({_counts(verdict.checks)})"
     if verdict.requirements:
@@ -86,10 +83,10 @@ def markdown(verdict: Verdict) -> str:
     if rows:
         numbers = ("accepted", "measured", "repetitions")
         lines += [*markdown_table(pd.DataFrame(rows), numbers), ""]
-    lines += [f"- {literal(line)}" for line in lines_of(verdict.diagnostics)]
-    if verdict.accepted_on:
-        versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))
-        lines.append(f"Accepted on {verdict.accepted_on} with {literal(versions)}.")
+    if verdict.baseline is not None:
+        accepted = verdict.baseline
+        versions = ", ".join(f"{k} {v}" for k, v in sorted(accepted.versions.items()))
+        lines.append(f"Accepted on {accepted.date} with {literal(versions)}.")
     return "\n".join([*lines, RULE, ""])
 
 
@@ -112,14 +109,11 @@ def _value(value: float) -> str:
 def as_json(verdict: Verdict) -> str:
     """Return the whole verdict as JSON; numbers that do not exist are null."""
     payload = {
-        "suite": verdict.suite,
-        "accepted_on": verdict.accepted_on,
-        "accepted_versions": dict(verdict.accepted_versions),
+        "accepted": verdict.baseline and verdict.baseline.model_dump(exclude={"scenarios"}),
         "exit_code": verdict.exit_code,
         "headline": headline(verdict),
         "compared": verdict.n_compared,
         "problems": verdict.problems,
-        "diagnostics": [each.as_row() for each in verdict.diagnostics],
         **{
             kind: [asdict(one) | {"title": _titled(verdict, one), "fails": one.fails}
                    for one in getattr(verdict, kind)]

@@ -24,14 +24,13 @@ pairs.
  ∎
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.requirement import ROUNDING, Requirement
 from leaseboard.tasks.score.frame import scoreless
@@ -69,9 +68,8 @@ class Check:
     A scenario is ``same``, ``passed``, ``improved``, ``regressed``, ``not judged`` (it dropped and
     too few repetitions were accepted to say that it is not by chance), ``missing``, ``changed``
     (data, metric, algorithm, its settings or its environment are not the accepted ones),
-    ``failed`` (a job of it did not end ok) or ``new``. A requirement is ``met``, ``new`` (met, and
-    not accepted yet), ``broken``, ``missing`` (not measured), ``changed`` (the accepted bound is
-    another one) or ``failed``.
+    ``failed`` (a job of it did not end ok) or ``new``. A requirement is ``met``, ``broken``,
+    ``missing`` (not measured) or ``failed``.
     """
 
     name: str
@@ -132,7 +130,7 @@ def check_scores(
         )
         checks[place] = replace(
             checks[place], verdict=verdict, explanation=explanation, wanted=wanted, n=pairs.n,
-            accepted=pairs.old, measured=pairs.new, drop=pairs.gain.times(-1),
+            accepted=pairs.old, measured=pairs.new, drop=pairs.drop,
         )  # fmt: skip
     for (name, data), rows in groups.items():
         scores, broken = rows[rows["status"] == "ok"]["score"], _failure(rows)
@@ -192,7 +190,7 @@ def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[
     """Return verdict, explanation, and the repetitions that are wanted to judge again."""
     if pairs.same:
         return "same", "the accepted scores again", 0
-    drop, n, level = -pairs.gain.value, pairs.n, ALPHA / (2 * changed)
+    drop, n, level = pairs.drop.value, pairs.n, ALPHA / (2 * changed)
     text = f"worse by {drop:.3%}" if drop > 0 else f"better by {-drop:.3%}"
     if drop <= 0 and (pairs.constant or pairs.p_value_of_gain <= level):
         return "improved", f"{text}: accept it as the new baseline", 0
@@ -213,17 +211,8 @@ def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[
     return "not judged", f"{text}: accept {LOOKS[-1]} repetitions to exclude chance", 0
 
 
-def check_requirements(
-    quantities: Sequence[Quantity], accepted: Iterable[Requirement]
-) -> tuple[Check, ...]:
-    """Judge what was measured, and find what was accepted and is not measured any more."""
-    rules = {requirement.identity: requirement for requirement in accepted}
-    found = [_judge(one, rules.pop(one.requirement.identity, None)) for one in quantities]
-    gone = "accepted, and not a requirement of the suite any more: take it back, or accept again"
-    return (*found, *(_of_requirement(one, "missing", gone) for one in rules.values()))
-
-
-def _judge(quantity: Quantity, accepted: Requirement | None) -> Check:
+def check_requirement(quantity: Quantity) -> Check:
+    """Judge a requirement by what was measured."""
     requirement = quantity.requirement
     if not quantity.values:
         verdict = "failed" if quantity.failed else "missing"
@@ -234,10 +223,6 @@ def _judge(quantity: Quantity, accepted: Requirement | None) -> Check:
     if n_broken > n_allowed:
         allowed = f", chance explains {n_allowed}" if requirement.failure_probability else ""
         verdict, text = "broken", f"broken in {n_broken} of {n} repetitions{allowed}"
-    elif accepted is not None and accepted.rule != requirement.rule:
-        verdict, text = "changed", f"accepted was {accepted.bound}: accept again"
-    elif accepted is None:
-        verdict, text = "new", "not accepted yet: accept it to compare later runs with it"
     else:
         verdict, text = "met", "met in every repetition"
         if n_broken:
@@ -261,9 +246,8 @@ def _of_requirement(requirement: Requirement, verdict: str, explanation: str) ->
 class Verdict:
     """All checks of one gate, and its exit code."""
 
-    suite: str
-    accepted_on: str = ""
-    accepted_versions: Mapping[str, str] = field(default_factory=dict)
+    baseline: Baseline | None = None
+    """What was accepted."""
     checks: tuple[Check, ...] = ()
     """Of scenarios."""
     requirements: tuple[Check, ...] = ()
@@ -271,8 +255,6 @@ class Verdict:
     """Problems in addition to failed jobs, such as a tracking store that is gone."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of the datasets in the suite, by reference."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    """Findings of codes that fail the gate."""
 
     @property
     def judged(self) -> tuple[Check, ...]:
@@ -292,9 +274,9 @@ class Verdict:
             return RUN_FAILED
         if verdicts & {"broken", "changed"}:
             return REGRESSION
-        if not self.n_compared and "met" not in verdicts:
+        if not self.n_compared:
             return NOTHING_COMPARED
-        if self.diagnostics or any(one.fails for one in self.judged):
+        if any(one.fails for one in self.judged):
             return REGRESSION
         return RUN_FAILED if self.problems else PASSED
 
@@ -308,7 +290,7 @@ def gate(
     problems: tuple[str, ...] = (),
     names: Mapping[str, str] | None = None,
 ) -> Verdict:
-    """Check every accepted scenario and every requirement, and report new ones.
+    """Check every accepted scenario and every requirement, and report new scenarios.
 
     - `frame`: results, see `leaseboard.tasks.score.frame.as_frame`.
     - `baseline`: without one every scenario is new and nothing is compared; a broken requirement
@@ -318,11 +300,9 @@ def gate(
     - `problems`, `names`: as of `Verdict`.
     """
     return Verdict(
-        baseline.suite if baseline else "",
-        baseline.date if baseline else "",
-        baseline.versions if baseline else {},
+        baseline,
         check_scores(frame, baseline.scenarios if baseline else (), tolerance),
-        check_requirements(quantities, baseline.requirements if baseline else ()),
+        tuple(map(check_requirement, quantities)),
         problems,
         names or {},
     )

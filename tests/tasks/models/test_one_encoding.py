@@ -16,7 +16,6 @@ from leaseboard.algorithms.online_automl.streaming import (
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
-from leaseboard.tasks.live.rows import values_in
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows
@@ -86,7 +85,9 @@ def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(tabl
         row = frame.iloc[[i]].reset_index(drop=True)
         known = {name: x[name] for name in row.columns.drop("sold")}
         live_says.append(live.model.predict_one(known))
-        live.learn(values_in(row.drop(columns="sold")), row.sold.tolist(), [str(i)])
+        (values,) = row.drop(columns="sold").to_dict("records")
+        values["when"] = None if pd.isna(values["when"]) else values["when"].isoformat()
+        live.learn([values], row.sold.tolist(), [str(i)])
 
     said = environment.predictions.tolist()
     assert np.float32(predictions).tolist() == said

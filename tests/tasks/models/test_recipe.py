@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.live.rows import values_in
 from leaseboard.tasks.models import stream_model as stream
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.recipe import NaiveModel, Recipe
@@ -21,7 +20,7 @@ def rows(n, seed):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(size=n), rng.choice(["x", "y"], n)
     ids = [f"{seed}-{i}" for i in range(n)]
-    return values_in(pd.DataFrame({"a": a, "b": b})), (3 * a + (b == "x")).tolist(), ids
+    return pd.DataFrame({"a": a, "b": b}).to_dict("records"), (3 * a + (b == "x")).tolist(), ids
 
 
 def again(model):
@@ -126,7 +125,7 @@ def three(n):
 def test_classes_of_a_window_come_with_their_probabilities_and_from_bytes(recipe):
     recipe.check()
     frame, labels = three(400)
-    model, values = recipe.train(frame, labels), values_in(frame)
+    model, values = recipe.train(frame, labels), frame.to_dict("records")
     model.dates = ["day"]
     found = model.predict_rows(values)
     assert again(model).predict_rows(values) == found

@@ -4,13 +4,11 @@ import re
 from types import SimpleNamespace
 
 import pandas as pd
-import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.tasks.report.sections import curves as anytime
-from leaseboard.tasks.report.sections import papers
+from leaseboard.tasks.report import sections
 from tests.selections import SimulatedLearners
 
 
@@ -22,35 +20,14 @@ def row(algorithm, environment="samples", status="ok"):
 
 
 def test_the_line_is_the_median_and_the_band_its_quartiles():
-    mine = anytime.aligned([pd.Series({1.0: 4.0, 10.0: value}) for value in (1.0, 2.0, 9.0)])
-    figure = anytime.data_figure("X", {"<a>": mine}, ["<a>"], "examples", "mse")
+    mine = sections.aligned([pd.Series({1.0: 4.0, 10.0: value}) for value in (1.0, 2.0, 9.0)])
+    figure = sections.data_figure("X", {"<a>": mine}, ["<a>"], "examples", "mse")
     band, line = figure.data
     assert (line["x"], line["y"], line["name"]) == ([1, 10], [4, 2], "&lt;a&gt;")
     assert band["y"] == [4, 1.5, 5.5, 4]
-    alone = anytime.data_figure("X", {"a": mine[[0]]}, ["a"], "u", "m")
+    alone = sections.data_figure("X", {"a": mine[[0]]}, ["a"], "u", "m")
     assert len(alone.data) == 1
-    assert anytime.data_figure("Y", {}, ["a"], "u", "m") is None
-
-
-def pulls(label, **shares):
-    return {
-        "name": label, "environment": "pulls", "status": "ok",
-        "metrics": {"test": 0.5, **{f"exploitation.{arm}": s for arm, s in shares.items()}},
-    }  # fmt: skip
-
-
-def test_shares_of_arms_are_means_over_finished_runs():
-    frame = pd.DataFrame([
-        pulls("ucb", tree=0.8, line=0.2), pulls("average", tree=0.5, line=0.5),
-        pulls("ucb", tree=0.6, line=0.4), pulls("ucb", tree=0.0, line=1.0) | {"status": "crash"},
-        pulls("chacha") | {"environment": "stream"},
-    ])  # fmt: skip
-    found = papers.shares_of(frame)
-    assert found.columns.tolist() == ["tree", "line"]
-    assert found.T.to_dict("list") == {
-        "ucb": pytest.approx([70, 30]), "average": pytest.approx([50, 50])
-    }  # fmt: skip
-    assert papers.shares_of(frame[frame["environment"] == "stream"]).empty
+    assert sections.data_figure("Y", {}, ["a"], "u", "m") is None
 
 
 def selected(*names):
@@ -69,11 +46,11 @@ NAMES = ("abc", "successive-halving", "full-run")
 
 
 def test_selections_have_a_row_for_each_finished_algorithm_next_to_full_run(made_of):
-    reader = papers.selection_log
+    reader = sections.selection_log
     assert reader(row("chacha", environment="stream"), []) is None
     assert reader(row("abc", status="crash"), []) is None
-    assert papers.selections(made_of(reader, selected("abc"))) is None
-    found = papers.selections(made_of(reader, selected(*NAMES, "daub"), {"d": "Data"}))
+    assert sections.selections(made_of(reader, selected("abc"))) is None
+    found = sections.selections(made_of(reader, selected(*NAMES, "daub"), {"d": "Data"}))
     (table,) = found.tables
     texts = ([cell.text for cell in line] for line in table.rows)
     shown = [dict(zip(table.frame, line, strict=True)) for line in texts]

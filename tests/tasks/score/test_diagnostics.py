@@ -88,14 +88,6 @@ def test_lb001_equal_algorithms_rarely_give_an_alarm():
     assert alarms <= 9  # .05: more has a probability below .002
 
 
-def test_lb001_without_a_baselines_job_by_skill():
-    by_skill = diagnosed([result("good", 1.0, metrics={"skill": -0.5, "rmse": 1.0})])
-    close = diagnosed([result("good", 1.0, metrics={"skill": -0.01, "error": 0.3})])
-
-    assert codes(by_skill) == ["LB001"]
-    assert (codes(close), codes(close, NOTE)) == ([], ["LB001"])
-
-
 def test_lb002_a_leak():
     leak = FACTS | {"leak_column": "refund", "leak_skill": 0.999}
 

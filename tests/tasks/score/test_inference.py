@@ -55,13 +55,13 @@ OLD = np.array([2.0, 4.0, 6.0])
 def test_the_gain_is_the_mean_over_pairs_of_what_is_better_over_the_old_mean():
     found = paired(OLD, np.array([1.0, 4.0, 4.0]), "min")
 
-    assert (found.old, found.new, found.scale, found.n) == (4.0, 3.0, 4.0, 3)
-    assert found.gain.value == pytest.approx(0.25)  # (1 + 0 + 2) / 3 / 4
-    assert np.isnan(found.gain.lower)  # of three pairs
+    assert (found.old, found.new, found.n) == (4.0, 3.0, 3)
+    assert found.drop.value == pytest.approx(-0.25)  # (1 + 0 + 2) / 3 / 4
+    assert np.isnan(found.drop.lower)  # of three pairs
     # Student's t of eight degrees of freedom is 2.306; the deviation of 0 to 8 is 2.739.
     half = 2.306004 * 2.738613 / 3
-    gain = paired(np.ones(9), np.arange(1.0, 10.0), "max").gain
-    assert (gain.lower, gain.upper) == pytest.approx((4 - half, 4 + half))
+    drop = paired(np.ones(9), np.arange(1.0, 10.0), "min").drop
+    assert (drop.lower, drop.upper) == pytest.approx((4 - half, 4 + half))
     assert not found.same
     assert (found.p_value_of_gain, found.p_value_of_drop) == (0.25, 1.0)  # of two pairs that moved
 

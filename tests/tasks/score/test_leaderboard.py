@@ -1,13 +1,11 @@
 """Tables of scores, their common scales, measures, and the leaderboard that is made of them."""
 
-import math
-
 import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.results import shown_at
-from leaseboard.tasks.score.frame import as_frame, by_measure
+from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.leaderboard import (
     FAILED,
     NOT_DONE,
@@ -170,31 +168,3 @@ def test_where_validation_ranks_the_test_is_next_to_it():
         policies(TURNED, environment="samples"),
     ):
         assert without["test"].isna().all()
-
-
-@pytest.fixture
-def measured(make_frame):
-    """Return a frame with a score 1 everywhere, and the given metrics."""
-
-    def made(metrics, baselines=()):
-        frame = make_frame({key: [1.0] * len(values) for key, values in metrics.items()})
-        frame["metrics"] = [
-            metrics[row.name, row.data][row.repetition] for row in frame.itertuples()
-        ]
-        frame["baseline"] = frame["name"].isin(baselines)
-        return as_frame(frame)
-
-    return made
-
-
-def test_skill_is_over_the_best_baseline_of_the_same_repetition(measured):
-    frame = measured({
-        ("mine", "d"): [{"rmse": 1.0}, {"rmse": 2.0}],
-        ("mean", "d"): [{"rmse": 2.0}, {"rmse": 2.0}],
-        ("last", "d"): [{"rmse": 3.0}, {"rmse": 1.0}],
-        ("mine", "c"): [{"error": 0.25}, {"error": 0.25}],
-        ("mean", "c"): [{"error": 0.5}, {"error": 0.0}],
-    }, baselines=("mean", "last"))  # fmt: skip
-    found = by_measure(frame, "skill")["score"].tolist()
-    assert found[:4] == [0.75, -3.0, 0.0, -3.0]
-    assert found[6:] == pytest.approx([0.5, math.nan, 0.0, math.nan], nan_ok=True)

@@ -13,7 +13,8 @@ from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import load_suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.gate.requirements import Evidence, measure
+from leaseboard.tasks.score.gate.requirements import measure
+from leaseboard.tasks.score.papers import selections, selects, with_metrics
 
 
 @dataclasses.dataclass
@@ -37,11 +38,13 @@ class Run:
     @property
     def quantities(self):
         """Return the suite's requirements, measured."""
-        run = Evidence(
-            self.frame,
-            lambda key: read_partial_log(results.job_folder(self.out, key) / "events.jsonl.gz"),
-        )
-        return [measure(requirement, run) for requirement in self.suite.all_requirements()]
+        logs = [
+            (row, read_partial_log(results.job_folder(self.out, row.key) / "events.jsonl.gz"))
+            for row in self.frame.itertuples()
+            if selects(row)
+        ]
+        frame = with_metrics(self.frame, selections(logs))
+        return [measure(requirement, frame) for requirement in self.suite.all_requirements()]
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.gate.baseline import accept, read_baseline, write_baseline
 
@@ -16,9 +15,6 @@ ROOT = Path(__file__).resolve().parents[4]
 
 @pytest.fixture
 def accepted():
-    requirement = Requirement(
-        algorithm="chacha", data="x", metric="score", at_most=2, reason="proven"
-    )
     frame = as_frame(
         Result(
             key=f"{label}-{repetition}", algorithm=label, name=label, data="x", digest="sha",
@@ -27,8 +23,7 @@ def accepted():
         )
         for label in ("chacha", "vanilla") for repetition in range(2)
     )  # fmt: skip
-    made = accept(frame, "ci", date="2026-11-21", versions={"leaseboard": "0.1.0"})
-    return made.model_copy(update={"requirements": (requirement,)})
+    return accept(frame, "ci", date="2026-11-21", versions={"leaseboard": "0.1.0"})
 
 
 def test_a_baseline_survives_its_file(tmp_path, accepted):
@@ -46,13 +41,11 @@ def test_what_is_shipped_is_written_again_byte_for_byte():
 
 
 def test_a_file_that_accept_cannot_write_is_refused(tmp_path, accepted):
-    """Requirements that are met would pass alone where scenarios were taken out."""
     payload = json.loads(accepted.to_json())
     for field in ("suite", "date", "versions", "scenarios"):
         refused(tmp_path, payload | {field: None}, rf"{field}\b")
-    for field in ("scenarios", "requirements"):
-        twice = [*payload[field], payload[field][0]]
-        refused(tmp_path, payload | {field: twice}, f"a {field[:-1]} occurs twice")
+    twice = [*payload["scenarios"], payload["scenarios"][0]]
+    refused(tmp_path, payload | {"scenarios": twice}, "a scenario occurs twice")
     refused(tmp_path, [], "")
 
 

@@ -50,8 +50,6 @@ def test_a_changed_step_size_is_found_and_an_identical_rerun_passes(
 def broken(run):
     """Return the requirements that a run breaks while its scores are as accepted."""
     accepted = accept(run.frame, "ci", date="", versions={})
-    required = {"requirements": tuple(run.suite.all_requirements())}
-    accepted = accepted.model_copy(update=required)
     verdict = gate(run.frame, accepted, quantities=run.quantities)
     found = [
         each.title.removeprefix("requirement: ").partition(" on ")[0]
