@@ -50,7 +50,7 @@ from benchmarks.drill_faults import (
 from leaseboard.algorithms.seeds import generator
 from leaseboard.flows.live_update import run_update
 from leaseboard.tasks.live.first_files import write_contract
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.model import state_of
 from leaseboard.tasks.live.record import ROLES, ModelRecord
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
@@ -259,8 +259,8 @@ def later_losses(record: ModelRecord) -> list[float]:
         both = [day for day, totals in record.days.items()
                 if start[:10] < day <= end and {before, now} <= totals.keys()]  # fmt: skip
         theirs, ours = record.total(before, both), record.total(now, both)
-        if ours.rows:
-            found.append(ours.loss / theirs.loss)
+        if ours:
+            found.append(ours["loss"] / theirs["loss"])
     return found
 
 

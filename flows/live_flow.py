@@ -24,7 +24,7 @@ from leaseboard.flows.prefect_executor import (
 from leaseboard.tasks.live.candidates import CHAMPION, ROLLED_BACK
 from leaseboard.tasks.live.model import home_of
 from leaseboard.tasks.live.settings import read_settings
-from leaseboard.tasks.live.work import Conduct, UpdateResult
+from leaseboard.tasks.live.update import Conduct, UpdateResult
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.environment import prepare_environment

@@ -11,13 +11,11 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.flows.console import say
 from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
-from leaseboard.tasks.live.incidents import notify_failure
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import LifecycleState, notify_failure
 from leaseboard.tasks.live.model import LiveModel, state_of, status_command
 from leaseboard.tasks.live.page import PAGE
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.live.update import Update
-from leaseboard.tasks.live.work import Conduct, UpdateResult
+from leaseboard.tasks.live.update import Conduct, Update, UpdateResult
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.store.live_model import State

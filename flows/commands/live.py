@@ -236,21 +236,7 @@ def promote(file: LiveFile, force: Force = False, run_dir: RunDir = None) -> int
 
     Example: leaseboard live promote sales
     """
-    from leaseboard.tasks.live.candidates import CHAMPION, begun_by_hand, promote_by_hand
-
-    live, now = live_of(file, run_dir), datetime.now(UTC)
-    with live.state.update_lock():
-        evidence = begun_by_hand(live.state, CHAMPION)
-        done = bool(evidence)
-        if not done:
-            at = now.isoformat(timespec="seconds")
-            done, evidence = promote_by_hand(live, at, anyway=force)
-        if done:
-            _finish(live, now, run_dir, f"is champion now: {evidence}")
-            return 0
-    name = live.settings.name
-    say(f"{name}: the challenger stays challenger: {evidence}; --force promotes it")
-    return 1
+    return _change(file, run_dir, "champion", "is champion now", force=force)
 
 
 @app.command("rollback", cls=FlowsCommand)
@@ -261,13 +247,22 @@ def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
 
     Example: leaseboard live rollback sales
     """
-    from leaseboard.tasks.live.candidates import ROLLED_BACK, begun_by_hand, roll_back
+    _change(file, run_dir, "rolled back", "is champion")
+
+
+def _change(file: Path, run_dir: Path | None, kind: str, said: str, *, force: bool = False) -> int:
+    """Change the champion by hand, and publish it; return 1 if the evidence does not suffice."""
+    from leaseboard.tasks.live.candidates import change_by_hand
 
     live, now = live_of(file, run_dir), datetime.now(UTC)
     with live.state.update_lock():
-        what = begun_by_hand(live.state, ROLLED_BACK)
-        what = what or roll_back(live, now.isoformat(timespec="seconds"))
-        _finish(live, now, run_dir, f"is champion: {what}")
+        done, why = change_by_hand(live, now.isoformat(timespec="seconds"), kind, anyway=force)
+        if done:
+            _finish(live, now, run_dir, f"{said}: {why}")
+    if not done:
+        name = live.settings.name
+        say(f"{name}: the challenger stays challenger: {why}; --force promotes it")
+    return 0 if done else 1
 
 
 def _finish(live: LiveModel, now: datetime, run_dir: Path | None, what: str) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.sequential_test import SequentialTest
-from leaseboard.tasks.live.lifecycle import DoubtfulDay, LifecycleState
+from leaseboard.tasks.live.incidents import DoubtfulDay, LifecycleState
 from leaseboard.tasks.live.rows import label_of, to_json
 from leaseboard.tasks.models.columns import Values, frame_of
 from leaseboard.tasks.models.model import Prediction, TableModel, load
@@ -37,8 +37,7 @@ from leaseboard.tasks.store.live_tables import (
 
 if TYPE_CHECKING:
     from leaseboard.tasks.live.model import LiveModel
-    from leaseboard.tasks.live.update import Update
-    from leaseboard.tasks.live.work import Work
+    from leaseboard.tasks.live.update import Update, Work
 
 CHAMPION, CHALLENGER, PREVIOUS = "champion", "challenger", "previous"
 REFERENCE, RETIRED = "reference", "retired"
@@ -59,7 +58,8 @@ class Shadow:
         self.candidates = {each.number: each for each in state.candidates()}
         self._models: dict[int, TableModel] = {}
         self._changed: set[int] = set()
-        self._happened: list[HistoryEntry] = []
+        self.happened: list[HistoryEntry] = []
+        """Entries of the history, which `write_to` writes."""
 
     @property
     def predicting(self) -> list[ModelCandidate]:
@@ -130,10 +130,6 @@ class Shadow:
         recipe = replace(self.recipe, seed=self.recipe.seed + len(self.candidates))
         self._create(CHALLENGER, recipe.algorithm, recipe, rows, at, why)
 
-    def record_history(self, happened: Iterable[HistoryEntry]) -> None:
-        """Add entries to the history, which `write_to` writes with the batch."""
-        self._happened += happened
-
     def promote(self, at: str, what: str) -> None:
         """Make the challenger champion and the champion previous; the previous one is retired."""
         champion, challenger, previous = map(self.in_role, (CHAMPION, CHALLENGER, PREVIOUS))
@@ -151,7 +147,7 @@ class Shadow:
         assert previous is not None
         self.change_role(champion, role, at, ROLLED_BACK, what)
         if role == PREVIOUS:
-            self._happened.append(HistoryEntry(at, PREVIOUS, str(champion.number), what))
+            self.happened.append(HistoryEntry(at, PREVIOUS, str(champion.number), what))
         self.change_role(previous, CHAMPION, at, CHAMPION, what)
 
     def change_role(
@@ -160,7 +156,7 @@ class Shadow:
         """Give a candidate another role: the rest is its entry in the history."""
         self.candidates[candidate.number] = replace(candidate, role=role)
         self._changed.add(candidate.number)
-        self._happened.append(HistoryEntry(at, kind, str(candidate.number), what))
+        self.happened.append(HistoryEntry(at, kind, str(candidate.number), what))
 
     def write_to(self, changes: Changes) -> None:
         """Add candidates, models and history that changed since the last call to `changes`."""
@@ -173,8 +169,8 @@ class Shadow:
                 changes.models[digest] = content
             self.candidates[number] = replace(candidate, model=digest)
             changes.candidates.append(self.candidates[number])
-        changes.history += self._happened
-        self._changed, self._happened = set(), []
+        changes.history += self.happened
+        self._changed, self.happened = set(), []
 
     def _create(
         self, role: str, name: str, recipe: Recipe, rows: Sequence[StoredRow], at: str, why: str
@@ -196,7 +192,7 @@ class Shadow:
         self.candidates[number] = ModelCandidate(number, role, name, None, len(rows), at, why)
         self._changed.add(number)
         if role != REFERENCE:
-            self._happened.append(HistoryEntry(at, "created", str(number), why))
+            self.happened.append(HistoryEntry(at, "created", str(number), why))
         return predicted
 
     def _examples(self, rows: Sequence[StoredRow]) -> tuple[list[str], list[Values], list[Any]]:
@@ -225,65 +221,45 @@ def evidence_so_far(test: SequentialTest | None, alpha: float) -> str:
     )
 
 
-def promote_by_hand(live: LiveModel, at: str, *, anyway: bool = False) -> tuple[bool, str]:
-    """Make the challenger champion if the evidence suffices, or `anyway`.
+def change_by_hand(
+    live: LiveModel, at: str, kind: str, *, anyway: bool = False
+) -> tuple[bool, str]:
+    """Make the challenger champion, or with the kind `ROLLED_BACK` the previous champion.
 
-    Returns whether it was done, and the evidence in one line. Only the state is changed. The
-    caller holds its update lock until it has published, or what another update has learned in
-    between would be taken for what is published.
+    A promotion needs evidence that suffices, or `anyway`. What a command that was stopped has
+    changed is not changed again. Returns whether it was done, and why in one line. Only the state
+    is changed. The caller holds its update lock until it has published, or what another update has
+    learned in between would be taken for what is published.
 
-    Raises UsageError without a challenger.
+    Raises UsageError if no candidate can take the place.
     """
-    shadow, alpha = live.shadow(), live.settings.compare.alpha
-    champion, challenger = map(shadow.in_role, (CHAMPION, CHALLENGER))
-    if champion is None or challenger is None:
+    shadow, lifecycle = live.shadow(), LifecycleState.read(live.state.lifecycle())
+    role = PREVIOUS if kind == ROLLED_BACK else CHALLENGER
+    champion, other = shadow.in_role(CHAMPION), shadow.in_role(role)
+    begun, number, what = lifecycle.by_hand or ("", 0, "")
+    if champion and (begun, number) == (kind, champion.number):
+        return True, what
+    if champion is None or other is None:
         raise UsageError(
-            f"the live model {live.settings.name!r} has no challenger: an update makes one, when"
-            " `retrain:` of its file says so"
+            f"the live model {live.settings.name!r} has no {role}: an update makes a challenger,"
+            " when `retrain:` of its file says so, and who was champion before it is previous"
         )
-    test = LifecycleState.read(live.state.lifecycle()).tests.get(CHALLENGER)
-    evidence = evidence_so_far(test, alpha)
-    suffices = test is not None and test.decision(alpha) == "challenger"
-    if not suffices and not anyway:
-        return False, evidence
-    how = "by hand" if suffices else "by hand in spite of the evidence"
-    shadow.promote(at, f"{challenger.number} is champion now, {how}: {evidence}")
-    _write(live.state, shadow, at, (CHAMPION, challenger.number, evidence))
-    return True, evidence
-
-
-def roll_back(live: LiveModel, at: str) -> str:
-    """Make the previous champion champion again, and the champion previous; return one line.
-
-    As with `promote_by_hand`, the caller holds the update lock and publishes.
-
-    Raises UsageError without a previous champion.
-    """
-    shadow = live.shadow()
-    champion, previous = map(shadow.in_role, (CHAMPION, PREVIOUS))
-    if champion is None or previous is None:
-        raise UsageError(
-            f"the live model {live.settings.name!r} has no previous champion to go back to: it has"
-            " one once a challenger was promoted"
-        )
-    what = f"candidate {previous.number} again, in place of {champion.number}: by hand"
-    shadow.roll_back(at, what, PREVIOUS)
-    _write(live.state, shadow, at, (ROLLED_BACK, previous.number, what))
-    return what
-
-
-def begun_by_hand(state: State, kind: str) -> str:
-    """Return what a command of this kind has changed before it was stopped; empty if none has."""
-    champion = in_role(state.candidates(), CHAMPION)
-    begun, number, what = LifecycleState.read(state.lifecycle()).by_hand or ("", 0, "")
-    return what if champion and (begun, number) == (kind, champion.number) else ""
-
-
-def _write(state: State, shadow: Shadow, at: str, by_hand: tuple[str, int, str]) -> None:
-    """Write who has which role now; all tests begin again."""
-    changes = Changes(at, lifecycle={"tests": {}, "by_hand": by_hand})
+    if kind == ROLLED_BACK:
+        what = f"candidate {other.number} again, in place of {champion.number}: by hand"
+        shadow.roll_back(at, what, PREVIOUS)
+    else:
+        test, alpha = lifecycle.tests.get(CHALLENGER), live.settings.compare.alpha
+        what = evidence_so_far(test, alpha)
+        suffices = test is not None and test.decision(alpha) == "challenger"
+        if not suffices and not anyway:
+            return False, what
+        how = "by hand" if suffices else "by hand in spite of the evidence"
+        shadow.promote(at, f"{other.number} is champion now, {how}: {what}")
+    # All tests begin again.
+    changes = Changes(at, lifecycle={"tests": {}, "by_hand": (kind, other.number, what)})
     shadow.write_to(changes)
-    state.commit(changes)
+    live.state.commit(changes)
+    return True, what
 
 
 def make_first_champion(update: Update, work: Work) -> None:
@@ -373,6 +349,6 @@ def _waited(update: Update, work: Work, held: DoubtfulDay) -> list[StoredRow]:
 def _leave_out(update: Update, rows: list[str]) -> None:
     """Exclude rows from all learning."""
     what = f"{len(rows)} rows are not learned: their labels were unlike those before and after"
-    update.shadow.record_history([HistoryEntry(update.at, "left out", "labels", what)])
+    update.shadow.happened.append(HistoryEntry(update.at, "left out", "labels", what))
     lifecycle = update.lifecycle
     lifecycle.left_out = [*lifecycle.left_out, *rows][-update.settings.retrain.window :]

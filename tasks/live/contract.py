@@ -22,7 +22,7 @@ _HEADER = """\
 # What rows must look like. Inferred from the first rows, then yours: edit it. A row that breaks a
 # rule is quarantined. A batch without a column, or of which most rows break one rule, is rejected.
 # What is not named here is not learned. The page "Keys of YAML files" describes: kind, low, high,
-# size, categories, closed, missing, required; of rows time, zone, fresh, least, most.
+# size, categories, closed, missing, required; of rows zone, fresh, least, most.
 """
 
 
@@ -74,8 +74,6 @@ def _known_zone(name: str) -> str:
 class BatchRules(Strict):
     """Expectations of a batch: what is otherwise is reported, and ingested."""
 
-    time: str | None = None
-    """The column with the time of a row."""
     zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
     """The zone of dates without an offset, and of days, such as `Europe/Berlin`."""
     fresh: Duration | None = None
@@ -89,8 +87,6 @@ class BatchRules(Strict):
     def _check(self) -> Self:
         if self.most is not None and self.least > self.most:
             raise ValueError(f"least {self.least} is above most {self.most}: swap them")
-        if self.fresh is not None and self.time is None:
-            raise ValueError("fresh is the age of the newest time: name the column time")
         return self
 
 
@@ -99,15 +95,6 @@ class Contract(Strict):
 
     columns: Annotated[dict[str, ColumnRule], Field(min_length=1)]
     rows: BatchRules = BatchRules()
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        time = self.rows.time
-        if time is not None and time not in self.columns:
-            raise ValueError(f"rows.time: {unknown('column', time, self.columns)}")
-        if time is not None and self.rows.fresh and self.columns[time].kind != "date":
-            raise ValueError(f"rows.fresh: column {time!r} is of kind {self.columns[time].kind}")
-        return self
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -154,21 +141,21 @@ def read_contract(path: Path, data: DataSettings) -> Contract:
     Raises UsageError, one line with file and line.
     """
     contract = load_yaml(path, Contract)
-    for use in ("time", "id", "target"):
-        name = getattr(data, use)
-        if name is not None and name not in contract.columns:
-            raise UsageError(
-                f"{path}: {use}: {unknown('column', name, contract.columns)}: add it here, or name"
-                " another as data's"
-            )
+    check_uses(contract, data, f"{path}: ")
     if data.id is not None:
         contract.columns[data.id] = ColumnRule(kind="text")
-    check_uses(contract, data, f"{path}: ")
     return contract
 
 
 def check_uses(contract: Contract, data: DataSettings, place: str = "") -> None:
-    """Raise UsageError, which begins with `place`, if a column cannot have its use."""
+    """Raise UsageError, which begins with `place`, if a column is missing or cannot be used so."""
+    for use in ("time", "id", "target"):
+        name = getattr(data, use)
+        if name is not None and name not in contract.columns:
+            fix = "add it here, or name another as data's"
+            raise UsageError(f"{place}{use}: {unknown('column', name, contract.columns)}: {fix}")
+    if contract.rows.fresh is not None and data.time is None:
+        raise UsageError(f"{place}rows.fresh: it is the age of the newest time: set data.time")
     kind = contract.columns[data.time].kind if data.time is not None else "date"
     if kind != "date":
         raise UsageError(

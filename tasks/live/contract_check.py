@@ -3,18 +3,19 @@
 import difflib
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import MAXYEAR, UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError, short
 from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.dates import date_of, dates_of
+from leaseboard.algorithms.tables.dates import date_of
 from leaseboard.algorithms.tables.values import (
     BOOLEANS,
     LARGEST,
@@ -30,78 +31,123 @@ from leaseboard.algorithms.tables.values import (
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, ColumnRule, Contract
 from leaseboard.tasks.live.settings import in_words
+from leaseboard.tasks.models.columns import Values
 
-Fault = Callable[[Any], str | None]
-"""How a value breaks a rule, such as ``is above 10``; None if it does not."""
+Reader = Callable[[Any], tuple[Any, str | None]]
+"""Returns a value as JSON has it, and how it breaks a rule, such as ``is above 10``, or None."""
 
 _EXACT = 2**53
 """Smaller integers are reals, too."""
 
 
-def _is_date(value: Any) -> bool:
-    """Return whether a value is a date, or a text of one that is sure without other rows."""
-    return date_of(value) is not None if isinstance(value, str) else is_date(value)
+def reader_of(rule: ColumnRule) -> Reader:
+    """Return what reads the values of a column and finds how one breaks the rule.
 
-
-def _is_word(value: Any) -> bool:
-    """Return whether a value can be a text: a number can, unless another has the same real."""
-    is_exact = not isinstance(value, float | np.floating) or abs(value) < _EXACT
-    return (isinstance(value, str) or is_number(value)) and is_exact
-
-
-def fault_of(rule: ColumnRule) -> Fault:
-    """Return what says how a value breaks a rule, without the value: a message may quote it."""
+    A number is a real, so that the checksums of 5 and of 5.0 are the same; a flag is 1 or 0; of a
+    date the value is what its clock shows. The fault does not have the value: a message may quote
+    it.
+    """
     missing = None if rule.missing else "is missing"
     if rule.kind in NUMBERS:
-        return _number_fault(rule, missing)
-    if rule.kind == "flag":
-        what = "is neither true nor false"
-        return _kind_fault(lambda one: not math.isnan(flag_of(one)), what, missing)
-    if rule.kind == "date":
-        return _kind_fault(_is_date, "is not a date, such as 2024-02-29", missing)
-    if rule.closed:
-        known = {*rule.categories, *map(text_of, rule.categories)}
+        return _number_reader(rule, missing)
+    parse, what = _KINDS[rule.kind]
+    known = {text_of(each) for each in rule.categories} if rule.closed else None
+    if known is not None:
         what = f"is not one of {short(', '.join(rule.categories))}"
-        return _kind_fault(lambda one: _is_word(one) and text_of(one) in known, what, missing)
-    if rule.kind == UNDECIDED:
-        what = "is neither a number, true or false, a date nor a text"
-        return _kind_fault(
-            lambda one: _is_word(one) or isinstance(one, BOOLEANS) or is_date(one), what, missing
-        )
-    what = f"is neither a text nor an exact number: reals are below {_EXACT} alone"
-    return _kind_fault(_is_word, what, missing)
+
+    def read(value: Any) -> tuple[Any, str | None]:
+        if is_gap(value):
+            return None, missing
+        found = parse(value)
+        is_wrong = found is None or (known is not None and found not in known)
+        return found, what if is_wrong else None
+
+    return read
 
 
-def _number_fault(rule: ColumnRule, missing: str | None) -> Fault:
+def _number_reader(rule: ColumnRule, missing: str | None) -> Reader:
     low = -LARGEST if rule.low is None else rule.low
     high = LARGEST if rule.high is None else rule.high
     whole = rule.kind == "integer"
 
-    def fault(value: Any) -> str | None:
-        plain = value.__class__ is float or (value.__class__ is int and -_EXACT < value < _EXACT)
-        if plain and low <= value <= high and not (whole and value % 1):
-            return None  # most are: a fraction of a microsecond counts where a server waits
+    def read(value: Any) -> tuple[float | None, str | None]:
         if is_gap(value):
-            return missing
-        number = finite_number(value)
+            return None, missing
+        number = finite_number(value) + 0.0  # no -0.0
         if low <= number <= high and not (whole and number % 1):
-            return None
+            return number, None
         if math.isnan(number):
-            return f"is not {'finite in 32 bits' if is_beyond_32_bits(value) else 'a number'}"
+            what = "finite in 32 bits" if is_beyond_32_bits(value) else "a number"
+            return None, f"is not {what}"
         if whole and number % 1:
-            return "is not a whole number"
-        return f"is below {low:g}" if number < low else f"is above {high:g}"
+            return number, "is not a whole number"
+        return number, f"is below {low:g}" if number < low else f"is above {high:g}"
 
-    return fault
+    return read
 
 
-def _kind_fault(is_one: Callable[[Any], bool], what: str, missing: str | None) -> Fault:
-    def fault(value: Any) -> str | None:
-        if is_gap(value):
-            return missing
-        return None if is_one(value) else what
+def _flag(value: Any) -> float | None:
+    number = flag_of(value)
+    return None if math.isnan(number) else number
 
-    return fault
+
+def _date(value: Any) -> str | None:
+    """Return what the clock of a date shows; a text is one if it is sure without other rows."""
+    return _clock_of(str(value)) if isinstance(value, str) or is_date(value) else None
+
+
+@lru_cache(maxsize=4096)
+def _clock_of(text: str) -> str | None:
+    found = date_of(text)
+    return None if found is None else found.isoformat()
+
+
+def _word(value: Any) -> str | None:
+    """Return a text: a number can be one, unless another has the same real."""
+    is_exact = not isinstance(value, float | np.floating) or abs(value) < _EXACT
+    return text_of(value) if (isinstance(value, str) or is_number(value)) and is_exact else None
+
+
+def _any_kind(value: Any) -> str | None:
+    return str(value) if isinstance(value, BOOLEANS) or is_date(value) else _word(value)
+
+
+_WORD_FAULT = f"is neither a text nor an exact number: reals are below {_EXACT} alone"
+_KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "flag": (_flag, "is neither true nor false"),
+    "date": (_date, "is not a date, such as 2024-02-29"),
+    "text": (_word, _WORD_FAULT),
+    "category": (_word, _WORD_FAULT),
+    UNDECIDED: (_any_kind, "is neither a number, true or false, a date nor a text"),
+}
+"""What reads a value, and the fault of one that it reads as None."""
+
+
+def row_reader(
+    rules: Mapping[str, ColumnRule],
+) -> Callable[[Mapping[str, Any]], tuple[Values, str | None]]:
+    """Return what reads a row and says why it breaks rules, as `check` does of a batch's rows.
+
+    Columns without a rule are ignored. A value is quoted: the caller who sent it sees it alone.
+    """
+    readers = [
+        (name, reader_of(rule), f"no column {name!r}" if rule.required else None)
+        for name, rule in rules.items()
+    ]
+
+    def read(row: Mapping[str, Any]) -> tuple[Values, str | None]:
+        found = dict.fromkeys(rules)
+        for name, value_of, absent in readers:
+            if name in row:
+                found[name], fault = value_of(row[name])
+                if fault is not None:
+                    shown = "" if is_gap(row[name]) else f" {short(repr(row[name]), 60)}"
+                    return found, f"{name}{shown} {fault}"
+            elif absent is not None:
+                return found, absent
+        return found, None
+
+    return read
 
 
 MOST_WRONG = 0.5
@@ -132,32 +178,41 @@ class RejectedRow(NamedTuple):
     reason: str
 
 
+class CheckedRow(NamedTuple):
+    """Row that keeps the contract."""
+
+    values: Values
+    """Of all columns of the contract, see `reader_of`."""
+    moments: dict[str, datetime]
+    """Its dates in UTC, without an offset: these show what the clocks did."""
+
+
 @dataclass(frozen=True)
 class CheckedBatch:
     """Batch after the check against the contract."""
 
-    rows: pd.DataFrame
-    """What conforms: all columns of the contract in its types, at their places in the batch:
-    numbers, integers and flags as float64, dates as ``datetime64[us]``, words as texts. Empty if
-    the batch `breaks`."""
+    rows: list[CheckedRow]
+    """What conforms, in its order; none if the batch `breaks`."""
     breaks: tuple[Remark, ...] = ()
     """Why the batch must not touch a model; no row of it is quarantined then."""
     remarks: tuple[Remark, ...] = ()
     """What is odd and harms nothing: a new column, a stale time, an unusual number of rows."""
     quarantined: tuple[RejectedRow, ...] = ()
-    moments: Mapping[str, pd.Series] = field(default_factory=dict)
-    """Of columns of dates what they are in UTC, for `rows`: these show what the clocks did."""
 
 
-def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> CheckedBatch:
+def check(
+    contract: Contract, frame: pd.DataFrame, *, now: datetime, time: str | None = None
+) -> CheckedBatch:
     """Check a batch against `contract` at the time `now`.
+
+    - `time`: the column with the time of a row.
 
     What is reported names columns and rows and quotes no value: it is sent to others.
     """
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         text = f"column {twice[0]!r} is there twice: names must be unique"
-        return CheckedBatch(frame.iloc[:0], (Remark(f"column {twice[0]}", text),))
+        return CheckedBatch([], (Remark(f"column {twice[0]}", text),))
     frame = standard_columns(frame)
     new = frame[[name for name in frame if name not in contract.columns]]
     remarks = [
@@ -179,32 +234,36 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> CheckedB
         elif renamed is not None:
             remarks.append(absent)
     known = {name: rule for name, rule in contract.columns.items() if name in frame}
-    faults = {name: _faults(frame[name], rule) for name, rule in known.items()}
+    raw = {name: frame[name].tolist() for name in known}
+    read = {name: list(map(reader_of(rule), raw[name])) for name, rule in known.items()}
+    faults = {name: _faults_in(found) for name, found in read.items()}
     for name, rule in known.items():
-        breaks += filter(None, [_break_of(frame[name], name, rule, faults[name])])
+        numbers = [value for value, _ in read[name]] if rule.size else ()
+        breaks += filter(None, [_break_of(frame[name], name, rule, faults[name], numbers)])
     if breaks:
-        return CheckedBatch(frame.iloc[:0], tuple(breaks), tuple(remarks))
+        return CheckedBatch([], tuple(breaks), tuple(remarks))
     first: dict[int, RejectedRow] = {}
     for name, found in faults.items():
         for position, fault in found.items():
             first.setdefault(position, RejectedRow(position, name, f"{name} {fault}"))
     quarantined = tuple(first[position] for position in sorted(first))
-    plain = frame.reset_index(drop=True).iloc[np.setdiff1d(np.arange(len(frame)), [*first])]
-    absent = pd.Series(None, plain.index, dtype=object)
-    typed = {n: _typed(plain.get(n, absent), rule) for n, rule in contract.columns.items()}
-    rows = pd.DataFrame(typed, plain.index)
     dates = [name for name, rule in known.items() if rule.kind == "date"]
-    expected, zone = contract.rows, contract.rows.zone
-    moments = {name: moments_of(plain[name], rows[name], zone) for name in dates}
+    expected, zone, rows = contract.rows, ZoneInfo(contract.rows.zone), list[CheckedRow]()
+    for i in range(len(frame)):
+        if i not in first:
+            values = dict.fromkeys(contract.columns) | {n: read[n][i][0] for n in read}
+            moments = {n: moment_of(raw[n][i], values[n], zone) for n in dates if values[n]}
+            rows.append(CheckedRow(values, moments))
     most = math.inf if expected.most is None else expected.most
     if not expected.least <= len(frame) <= most:
         text = f"{len(frame)} rows: {expected.least} to {most:g} are expected"
         remarks.insert(0, Remark("number of rows", text))
-    newest = moments[expected.time].max() if expected.time in dates else None
-    if not pd.isna(newest) and newest.tz_localize(UTC) > now + AHEAD:
-        text = f"the newest {expected.time} is {newest:%Y-%m-%d %H:%M}: fix its source"
-        remarks.append(Remark(f"future {expected.time}", text))
-    return CheckedBatch(rows, (), tuple(remarks), quarantined, moments)
+    times = [row.moments[time] for row in rows if time in row.moments]
+    newest = max(times, default=datetime.min)
+    if newest.replace(tzinfo=UTC) > now + AHEAD:
+        text = f"the newest {time} is {newest:%Y-%m-%d %H:%M}: fix its source"
+        remarks.append(Remark(f"future {time}", text))
+    return CheckedBatch(rows, (), tuple(remarks), quarantined)
 
 
 def first_kinds(contract: Contract, rows: pd.DataFrame) -> dict[str, ValueKind]:
@@ -219,7 +278,7 @@ def first_kinds(contract: Contract, rows: pd.DataFrame) -> dict[str, ValueKind]:
             continue
         known = rows[name].dropna()
         most = columns.FEW_WORDS * len(known)
-        fits = (kind for kind in kinds if len(_faults(known, ColumnRule(kind=kind))) <= most)
+        fits = (kind for kind in kinds if len(faults_of(known, ColumnRule(kind=kind))) <= most)
         found[name] = next(fits, "text")
     return found
 
@@ -239,33 +298,9 @@ def standard_columns(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({name: standard(frame[name]) for name in frame}, frame.index)
 
 
-def row_check(contract: Contract) -> Callable[[Mapping[str, Any]], str | None]:
-    """Return what says why a row breaks `contract`, or None, as `check` does of a batch's rows.
-
-    Columns that the contract does not name are ignored.
-    """
-    rules = [
-        (name, fault_of(rule), f"no column {name!r}" if rule.required else None)
-        for name, rule in contract.columns.items()
-    ]
-
-    def reason(row: Mapping[str, Any]) -> str | None:
-        for name, fault, absent in rules:
-            if name not in row:
-                if absent is not None:
-                    return absent
-            elif (why := fault(row[name])) is not None:
-                # The value is for the caller who sent it, and for no one else.
-                value = "" if is_gap(row[name]) else f" {short(repr(row[name]), 60)}"
-                return f"{name}{value} {why}"
-        return None
-
-    return reason
-
-
-def stale(contract: Contract, newest: datetime, now: datetime) -> Remark | None:
-    """Return a remark if the newest time is too old; one without a zone is UTC."""
-    time, fresh = contract.rows.time, contract.rows.fresh
+def stale(contract: Contract, time: str, newest: datetime, now: datetime) -> Remark | None:
+    """Return a remark if the newest `time` is too old; one without a zone is UTC."""
+    fresh = contract.rows.fresh
     age = now.astimezone(UTC) - (newest if newest.tzinfo else newest.replace(tzinfo=UTC))
     if fresh is None or age <= fresh:
         return None
@@ -283,20 +318,27 @@ def _renamed(name: str, rule: ColumnRule, new: pd.DataFrame) -> str | None:
     Most of its values keep the rule, and of such columns its name is the most similar.
     """
     alike = [
-        str(each) for each in new if len(_faults(new[each], rule)) <= MOST_WRONG * len(new[each])
+        str(each) for each in new if len(faults_of(new[each], rule)) <= MOST_WRONG * len(new[each])
     ]
     likeness = {each: difflib.SequenceMatcher(None, name, each).ratio() for each in alike}
     return max(alike, key=likeness.__getitem__, default=None)
 
 
-def _faults(column: pd.Series, rule: ColumnRule) -> dict[int, str]:
+def faults_of(column: pd.Series, rule: ColumnRule) -> dict[int, str]:
     """Return how values break the rule, by position."""
-    found = enumerate(map(fault_of(rule), column.tolist()))
-    return {position: reason for position, reason in found if reason is not None}
+    return _faults_in(map(reader_of(rule), column.tolist()))
+
+
+def _faults_in(read: Iterable[tuple[Any, str | None]]) -> dict[int, str]:
+    return {i: fault for i, (_, fault) in enumerate(read) if fault is not None}
 
 
 def _break_of(
-    column: pd.Series, name: str, rule: ColumnRule, faults: Mapping[int, str]
+    column: pd.Series,
+    name: str,
+    rule: ColumnRule,
+    faults: Mapping[int, str],
+    numbers: Iterable[float | None],
 ) -> Remark | None:
     """Return the one fault of a column with too many wrong values, or values of another size."""
     missing, count = column.isna().to_numpy(), len(column)
@@ -317,7 +359,7 @@ def _break_of(
                 f"column {name!r}: {len(wrong)} of {of} values break its rule: that of row"
                 f" {wrong[0] + 1} {faults[wrong[0]]}: fix the source, or the contract",
             )
-    middle = None if rule.size is None else median_size(column)
+    middle = median_size(numbers)
     if rule.size is None or middle is None or rule.size[0] <= middle <= rule.size[1]:
         return None
     return Remark(
@@ -327,58 +369,22 @@ def _break_of(
     )
 
 
-def median_size(column: pd.Series) -> float | None:
+def median_size(numbers: Iterable[float | None]) -> float | None:
     """Return the median of the absolute values that are not 0; None for fewer than `FEW`."""
-    sizes = np.abs(_numbers(column, finite_number))
-    sizes = sizes[sizes > 0]
+    sizes = [abs(each) for each in numbers if each]
     return float(np.median(sizes)) if len(sizes) >= FEW else None
 
 
-def moments_of(column: pd.Series, clock: pd.Series, zone: str) -> pd.Series:
-    """Return dates in UTC, as ``datetime64[us]``; without an offset they are of `zone`.
+def moment_of(value: Any, clock: str, zone: ZoneInfo) -> datetime:
+    """Return a date in UTC; one without an offset is of `zone`.
 
-    - `clock`: what the dates show; of an hour that it shows twice, the first is meant.
+    - `clock`: what the date shows; of an hour that it shows twice, the first is meant.
     """
-    if isinstance(column.dtype, pd.DatetimeTZDtype):
-        return column.dt.tz_convert("UTC").dt.tz_localize(None).astype("datetime64[us]")
-    local = clock.dt.tz_localize(
-        zone, ambiguous=np.full(len(clock), True), nonexistent="shift_forward"
-    )
-    moments = local.dt.tz_convert("UTC").dt.tz_localize(None)
-    if pd.api.types.is_datetime64_dtype(column.dtype):
-        return moments
-    offsets = pd.Series([_offset(value) for value in column.tolist()], column.index)
-    return moments.where(offsets.isna(), clock - pd.to_timedelta(offsets, unit="min"))
-
-
-def _offset(value: Any) -> float:
-    """Return the minutes by which a date's clock is ahead of UTC; NaN without an offset."""
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return value.utcoffset().total_seconds() / 60  # type: ignore[union-attr]
-    found = _OFFSET.search(value[10:]) if isinstance(value, str) else None
-    if found is None:
-        return math.nan
-    minutes = 60 * int(found[2] or 0) + int(found[3] or 0)
-    return -minutes if found[1] == "-" else minutes
-
-
-def _numbers(column: pd.Series, read: Callable[[Any], float]) -> NDArray[np.float64]:
-    """Return a column as reals; NaN where a value is missing or is not a number."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
-        return column.to_numpy(np.float64)
-    return np.array([math.nan if is_gap(v) else read(v) for v in column.tolist()], float)
-
-
-def _typed(column: pd.Series, rule: ColumnRule) -> pd.Series:
-    """Return a column whose values are all right in the type of its kind."""
-    if rule.kind in ("number", "integer", "flag"):
-        # Integers, too: the checksums of 5 and of 5.0, which a gap in the column makes it, differ.
-        return pd.Series(
-            _numbers(column, flag_of if rule.kind == "flag" else finite_number), column.index
-        )
-    if rule.kind == "date":
-        if columns.is_date(column):
-            return columns.as_dates(column)
-        return pd.Series(dates_of(column), column.index)
-    words = [None if is_gap(value) else text_of(value) for value in column.tolist()]
-    return pd.Series(words, column.index, dtype=object)
+    at, offset = datetime.fromisoformat(clock), None
+    if isinstance(value, datetime):
+        offset = value.utcoffset()
+    elif isinstance(value, str) and (found := _OFFSET.search(value[10:])):
+        offset = timedelta(hours=int(found[2] or 0), minutes=int(found[3] or 0))
+        offset = -offset if found[1] == "-" else offset
+    offset = zone.utcoffset(at) if offset is None else offset
+    return at - offset if 1 < at.year < MAXYEAR else at

@@ -13,8 +13,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 import yaml
+from pydantic import ValidationError
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError, invalid
 from leaseboard.algorithms.tables.dates import refuse_unsure
 from leaseboard.algorithms.tables.values import LARGEST, ValueKind, text_of
 from leaseboard.tasks.fetch import columns
@@ -27,7 +28,7 @@ from leaseboard.tasks.live.contract import (
     Contract,
     check_uses,
 )
-from leaseboard.tasks.live.contract_check import fault_of, median_size, standard_columns
+from leaseboard.tasks.live.contract_check import faults_of, median_size, standard_columns
 from leaseboard.tasks.live.model import recipe_of
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.live.sources import pending
@@ -88,10 +89,6 @@ def write_contract(settings: LiveSettings, now: datetime) -> Contract:
     """
     frames = _first(settings.data)
     frame = pd.concat(frames, ignore_index=True)
-    for use in ("time", "id", "target"):
-        column = getattr(settings.data, use)
-        if column is not None and column not in frame:
-            raise UsageError(f"{use}: {unknown('column', column, list(frame))}")
     data = settings.data
     sizes = [len(each) for each in frames]
     contract = infer(
@@ -106,7 +103,11 @@ def write_contract(settings: LiveSettings, now: datetime) -> Contract:
 
 def first_frame(source: str) -> pd.DataFrame:
     """Return the first file of a folder."""
-    return _first(DataSettings(source=f"folder:{source}", target="*"), rows=1)[0]
+    try:
+        data = DataSettings(source=f"folder:{source}", target="*")
+    except ValidationError as error:
+        raise invalid("files", error.errors()) from error
+    return _first(data, rows=1)[0]
 
 
 def _first(data: DataSettings, rows: int = FIRST) -> list[pd.DataFrame]:
@@ -173,7 +174,7 @@ def infer(
         if name != id:
             columns.refuse_unclear(frame[name])
         rule = _rule(frame[name], grows=name in (time, id))
-        if rule.kind == "date" and any(map(fault_of(rule), frame[name].dropna())):
+        if rule.kind == "date" and faults_of(frame[name].dropna(), rule):
             refuse_unsure(name, frame[name].dropna().unique())  # rows come one by one
         if name == id and rule.kind in (*NUMBERS, UNDECIDED):
             rule = ColumnRule(kind="text")
@@ -182,9 +183,9 @@ def infer(
         rules[name] = rule
     least, most = (min(batches) // 3, 3 * max(batches)) if batches else (0, None)
     fresh = None
-    if time is not None and now is not None and rules[time].kind == "date":
+    if time in rules and now is not None and rules[time].kind == "date":
         fresh = _fresh(columns.as_dates(frame[time].dropna()), now)
-    rows = BatchRules(time=time, fresh=fresh, least=least, most=most)
+    rows = BatchRules(fresh=fresh, least=least, most=most)
     return Contract(columns=rules, rows=rows)
 
 
@@ -233,7 +234,7 @@ def _scale(column: pd.Series) -> dict[str, Any]:
     grows = bool((np.diff(sizes) >= 0).all())
     margin = GROWTH * (high - low) if grows else max(MARGIN * (high - low), sizes.max())
     found: dict[str, Any] = {"low": _down(low - margin), "high": _up(high + margin)}
-    middle = median_size(column)
+    middle = median_size(numbers.tolist())
     if middle is not None:
         most = GROWTH * sizes.max() if grows else SIZES * middle
         found["size"] = [_down(middle / SIZES), _up(most)]

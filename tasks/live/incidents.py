@@ -1,4 +1,4 @@
-"""Incidents: one notification when an incident opens, and one when it is resolved.
+"""Incidents, and the state that lasts: one notification when one opens, one when it is over.
 
 An incident of a day is not over at the first update that does not find it, but when it has been
 quiet for two days. One that every update checks, such as a
@@ -18,21 +18,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import Any, Self
 
 import httpx
+from pydantic import TypeAdapter
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.algorithms.sequential_test import SequentialTest
+from leaseboard.algorithms.tables.values import ValueKind
+from leaseboard.tasks.live.drift.monitor import StreamMonitor
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, OutboxEntry
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.live.lifecycle import LifecycleState
 
 QUIET = timedelta(days=2)
 """How long an incident is not found before it is resolved; doubled each time that it returns."""
@@ -46,7 +47,7 @@ MEMORY = timedelta(days=60)
 
 @dataclass(frozen=True)
 class Incident:
-    """Incident: something that a person should know.
+    """Incident, something that a person should know, followed from update to update.
 
     Attributes
     ----------
@@ -58,29 +59,7 @@ class Incident:
         When it began; aware, as all moments here.
     command : str
         The command that shows it.
-    """
-
-    kind: str
-    subject: str
-    what: str
-    since: datetime
-    command: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Identity: two findings with the same are one incident."""
-        return self.kind, self.subject
-
-
-@dataclass(frozen=True)
-class Case:
-    """Incident that is followed from update to update.
-
-    Attributes
-    ----------
-    incident : Incident
-        The last finding of it, since it opened.
-    seen : datetime
+    seen : datetime, optional
         The last update that found it.
     returns : int
         How often it has opened again.
@@ -88,10 +67,19 @@ class Case:
         The update that resolved it; None while it is open.
     """
 
-    incident: Incident
-    seen: datetime
+    kind: str
+    subject: str
+    what: str
+    since: datetime
+    command: str
+    seen: datetime | None = None
     returns: int = 0
     resolved: datetime | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identity: two findings with the same are one incident."""
+        return self.kind, self.subject
 
     @property
     def is_open(self) -> bool:
@@ -106,35 +94,34 @@ class Case:
     @property
     def id(self) -> str:
         """The same when it opens and when it is resolved: shows repeated notifications."""
-        since = self.incident.since.isoformat()
-        each = (*self.incident.key, since, str(self.returns))
+        each = (*self.key, self.since.isoformat(), str(self.returns))
         return hashlib.sha256("\0".join(each).encode()).hexdigest()[:16]
 
 
 def reconcile(
-    cases: Iterable[Case],
+    cases: Iterable[Incident],
     found: Iterable[Incident],
     now: datetime,
     still: Collection[tuple[str, str]] = (),
-) -> tuple[list[Case], list[Case]]:
+) -> tuple[list[Incident], list[Incident]]:
     """Compare what an update found with what was known.
 
     Parameters
     ----------
-    cases : iterable of Case
+    cases : iterable of Incident
         Those that the update before returned.
     found : iterable of Incident
         Of one key the first counts.
     now : datetime
         The moment of this update; one before the last update resolves nothing.
     still : collection of tuple of str
-        The keys of cases that are not over, though they are not among `found`.
+        The keys of incidents that are not over, though they are not among `found`.
 
     Returns
     -------
-    cases : list of Case
-        All cases after the update.
-    changed : list of Case
+    cases : list of Incident
+        All after the update.
+    changed : list of Incident
         Those of them that have opened or were resolved: people are notified of these.
 
     Examples
@@ -151,39 +138,116 @@ def reconcile(
     >>> [case.status for case in changed]
     ['resolved']
     """
-    known = {case.incident.key: case for case in cases}
+    known = {each.key: each for each in cases}
     new: dict[tuple[str, str], Incident] = {}
     for incident in found:
         new.setdefault(incident.key, incident)
     followed, changed = [], []
-    for key in [*known, *(key for key in new if key not in known)]:
+    for key in known | new:
         before = known.get(key)
+        was_open = before is not None and before.is_open
         if key in new:
             after = _found(before, new[key], now)
-        elif before is not None and before.is_open and key not in still:
+        elif was_open and key not in still:
             after = _missed(before, now)
-        elif before is not None and (before.resolved is None or now - before.resolved <= MEMORY):
+        elif was_open or now - before.resolved <= MEMORY:
             after = before
         else:
             continue
         followed.append(after)
-        if after.is_open != (before is not None and before.is_open):
+        if after.is_open != was_open:
             changed.append(after)
     return followed, changed
 
 
-def _found(case: Case | None, incident: Incident, now: datetime) -> Case:
-    if case is None or not case.is_open:
-        return Case(incident, now, 0 if case is None else case.returns + 1)
-    lasting = replace(case.incident, what=incident.what, command=incident.command)
-    return replace(case, incident=lasting, seen=max(case.seen, now))
+def _found(before: Incident | None, incident: Incident, now: datetime) -> Incident:
+    if before is None or not before.is_open:
+        return replace(incident, seen=now, returns=0 if before is None else before.returns + 1)
+    seen = max(before.seen or now, now)
+    return replace(before, what=incident.what, command=incident.command, seen=seen)
 
 
-def _missed(case: Case, now: datetime) -> Case:
+def _missed(case: Incident, now: datetime) -> Incident:
     # 1, 2, 4, … times `QUIET` with each return; 0, 1, 3, … where every update checks.
-    times = 2**case.returns - (case.incident.kind in CHECKED_EACH_TIME)
+    times = 2**case.returns - (case.kind in CHECKED_EACH_TIME)
     is_quiet = now >= case.seen and now - case.seen >= QUIET * times
     return replace(case, resolved=now) if is_quiet else case
+
+
+@dataclass
+class DoubtfulDay:
+    """Day whose labels are unlike those of other days: its rows wait for the next day's."""
+
+    day: str
+    rows: list[str]
+    """Their identities."""
+
+
+@dataclass
+class LifecycleState:
+    """State of a live model that lasts from one update to the next.
+
+    Attributes
+    ----------
+    made_for : dict of str to str
+        By keys of FILE.yaml what the live model is for, which cannot change while it has
+        candidates; all algorithms that learn row by row are one.
+    kinds : dict of str to str
+        The kinds of the features that candidates have learned; of an undecided column none.
+    file : str, optional
+        The path of FILE.yaml.
+    newest_row : datetime, optional
+        The newest time of a row that is not ahead of the clock, in UTC without an offset.
+    incidents : list of Incident
+        Those that are open, or were resolved lately.
+    monitored : StreamMonitor
+        Statistics of the last days.
+    doubtful : DoubtfulDay, optional
+        Rows that wait to be learned.
+    has_changed : bool
+        Whether the last days were doubtful and learned, as of a world that changed.
+    left_out : list of str
+        Identities of rows that are never learned, as far as a training window may reach.
+    challenger_since : datetime, optional
+        When the last challenger was made.
+    rows_since_challenger : int
+        Labels that have come since.
+    tests : dict of str to SequentialTest
+        By role: the sequential test of the champion against it.
+    announced : int
+        How many entries of the history were reported to Prefect, or came without Prefect.
+    by_hand : tuple, optional
+        Change of the champion by a command that has not ended: the kind of its entry in the
+        history, the new champion, and what the command says of it.
+    """
+
+    made_for: dict[str, str | None] = field(default_factory=dict)
+    kinds: dict[str, ValueKind] = field(default_factory=dict)
+    file: str | None = None
+    newest_row: datetime | None = None
+    incidents: list[Incident] = field(default_factory=list)
+    monitored: StreamMonitor = field(default_factory=StreamMonitor)
+    doubtful: DoubtfulDay | None = None
+    has_changed: bool = False
+    left_out: list[str] = field(default_factory=list)
+    challenger_since: datetime | None = None
+    rows_since_challenger: int = 0
+    tests: dict[str, SequentialTest] = field(default_factory=dict)
+    announced: int = 0
+    by_hand: tuple[str, int, str] | None = None
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Read what `dump` wrote, see `leaseboard.tasks.store.live_model.State.lifecycle`."""
+        found: Self = _ADAPTER.validate_python(values)
+        return found
+
+    def dump(self) -> dict[str, Any]:
+        """Return the fields by name, as JSON has them."""
+        return _ADAPTER.dump_python(self, mode="json")
+
+
+_ADAPTER: TypeAdapter[Any] = TypeAdapter(LifecycleState)
 
 
 SECONDS = 10.0
@@ -210,11 +274,10 @@ def record(
     - `still`: see `leaseboard.tasks.live.incidents.reconcile`; None: no incident is over.
     """
     if still is None:
-        still = {each.incident.key for each in lifecycle.cases}
-    lifecycle.cases, changed = reconcile(lifecycle.cases, found, now, still)
+        still = {each.key for each in lifecycle.incidents}
+    lifecycle.incidents, changed = reconcile(lifecycle.incidents, found, now, still)
     changes.history += [
-        HistoryEntry(changes.at, each.status, each.incident.subject, each.incident.what)
-        for each in changed
+        HistoryEntry(changes.at, each.status, each.subject, each.what) for each in changed
     ]
     changes.outbox += outbox_of(changed, settings, page)
 
@@ -249,38 +312,39 @@ def notify_failure(
 
     If the incident cannot be written, as on a disk that is full, it is sent at once, and again.
     """
-    from leaseboard.tasks.live.lifecycle import LifecycleState  # which follows incidents
-
     incident = Incident(*LAST_UPDATE, f"the update failed: {what}", now, command)
     try:
         changes = Changes(now.isoformat(timespec="seconds"))
         lifecycle = LifecycleState.read(state.lifecycle())
         record(changes, lifecycle, [incident], None, settings, now, page)
-        changes.lifecycle = {"cases": lifecycle.dump()["cases"]}
+        changes.lifecycle = {"incidents": lifecycle.dump()["incidents"]}
         state.commit(changes)
         send(state, settings.alerts)
     except LeaseboardError:
-        sent = outbox_of([Case(incident, now)], settings, page)
+        sent = outbox_of([incident], settings, page)
         list(deliver(dict(enumerate(sent))))
 
 
-def outbox_of(cases: Iterable[Case], settings: LiveSettings, page: str) -> list[OutboxEntry]:
-    """Return what goes into the outbox: each case to each address, in its final form.
+def outbox_of(
+    incidents: Iterable[Incident], settings: LiveSettings, page: str
+) -> list[OutboxEntry]:
+    """Return what goes into the outbox: each incident to each address, in its final form.
 
     A body is JSON of ``id``, ``live_model``, ``status``, ``kind``, ``subject``, ``what``,
     ``since``, ``command``, ``page``, and ``text``, one line of all.
     """
     name, found = settings.name, list[OutboxEntry]()
-    for case in cases:
-        incident, since = case.incident, case.incident.since.isoformat(timespec="seconds")
-        what = incident.what if case.is_open else f"resolved: {incident.what}"
-        body = asdict(incident) | {
-            "id": case.id,
+    for each in incidents:
+        since = each.since.isoformat(timespec="seconds")
+        what = each.what if each.is_open else f"resolved: {each.what}"
+        parts = {part: getattr(each, part) for part in ("kind", "subject", "what", "command")}
+        body = parts | {
+            "id": each.id,
             "live_model": name,
-            "status": case.status,
+            "status": each.status,
             "since": since,
             "page": page,
-            "text": f"{name}: {what}, since {since}; see {incident.command}; {page}",
+            "text": f"{name}: {what}, since {since}; see {each.command}; {page}",
         }
         found += [(address, body) for address in settings.alerts]
     return found

@@ -9,7 +9,7 @@ a column that the contract calls undecided is that of its first values.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.candidates import Shadow
 from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, Contract, read_contract
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.record import ERASED, deletion
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.addresses import filled
@@ -29,7 +29,6 @@ _HELD = dict.fromkeys(("number", "integer", "flag"), "numbers") | {
     "date": "dates", "text": "words", "category": "words"
 }  # fmt: skip
 """What a column of a kind holds for a candidate; among kinds of one sort a contract may change."""
-_FIX = "write it back, or start another live model under another name"
 
 
 def home_of(name: str, out: Path | None = None) -> Path:
@@ -89,7 +88,7 @@ class LiveModel:
         Raises UsageError if the candidates there are were made for something else.
         """
         data = self.settings.data
-        columns = {
+        kinds = {
             name: rule.kind
             for name, rule in self.contract.columns.items()
             if name not in (data.id, data.target) and rule.kind != UNDECIDED
@@ -102,20 +101,16 @@ class LiveModel:
             "model.algorithm": "of streams" if self.recipe.goes_on else self.recipe.algorithm,
         }
         if self.state.candidates():
-            for key, old in lifecycle.made_for.items():
-                if now[key] != old:
-                    said = f"{key}: this live model was made for {old}, not for {now[key]}"
-                    raise UsageError(f"{said}: {_FIX}")
-            for name, kind in lifecycle.kinds.items():
-                asked = columns.get(name, kind)
-                if _HELD[asked] != _HELD[kind]:
+            asked = now | _held(kinds)
+            for key, old in (lifecycle.made_for | _held(lifecycle.kinds)).items():
+                if asked.get(key, old) != old:
                     raise UsageError(
-                        f"{self.settings.contract}: column {name!r} is of kind {kind} for the"
-                        f" models there are, not {asked}: {_FIX}"
+                        f"{key}: this live model was made for {old}, not for {asked[key]}: write"
+                        " it back, or start another live model under another name"
                     )
             # What the contract does not name any more is known to them still.
-            columns = {**lifecycle.kinds, **columns}
-        lifecycle.made_for, lifecycle.kinds = now, columns
+            kinds = lifecycle.kinds | kinds
+        lifecycle.made_for, lifecycle.kinds = now, kinds
         if self.file is not None:
             mine, other = str(self.file.resolve()), lifecycle.file
             if other not in (None, mine) and Path(other).exists():
@@ -128,6 +123,11 @@ class LiveModel:
     def shadow(self) -> Shadow:
         """Return the candidates, as the state has them."""
         return Shadow(self.state, self.recipe, self.contract.dates)
+
+
+def _held(kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return by column what it holds for a candidate."""
+    return {f"column {name!r}": _HELD[kind] for name, kind in kinds.items()}
 
 
 def erase(live: LiveModel, ids: Sequence[str], reason: str, now: datetime) -> str:

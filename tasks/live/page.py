@@ -1,12 +1,11 @@
 """The page of a live model, which opens offline, and a few lines for a terminal."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
 from leaseboard.tasks.folder.results import write_atomically
 from leaseboard.tasks.live.candidates import (
@@ -14,22 +13,24 @@ from leaseboard.tasks.live.candidates import (
     CHAMPION,
     PREVIOUS,
     REFERENCE,
-    RETIRED,
-    ROLLED_BACK,
     evidence_so_far,
 )
-from leaseboard.tasks.live.record import ERASED, EXPIRED, ROLES, ModelRecord, name_of
-from leaseboard.tasks.live.work import in_words
-from leaseboard.tasks.report.charts import axis, chart, colour, scatter
-from leaseboard.tasks.report.page import Cell, Section, Table, page_of
+from leaseboard.tasks.live.record import ROLES, ModelRecord, in_words, measures_of, name_of
+from leaseboard.tasks.report.page import (
+    Cell,
+    Section,
+    Table,
+    axis,
+    chart,
+    colour,
+    page_of,
+    scatter,
+)
 from leaseboard.tasks.score.numbers import short
 
 PAGE = "report.html"
 MOST_ROWS = 200
 """Of a table."""
-CHANGES = ("created", ROLLED_BACK, RETIRED, *ROLES)
-INCIDENTS = ("opened", "resolved", "drift", "left out", ERASED, EXPIRED)
-"""Kinds of history by the table that lists them."""
 MOST_INCIDENTS = 5
 LATELY = timedelta(days=7)
 """The days that the summary is of."""
@@ -38,55 +39,20 @@ UNITS = {
     "rmse": "Root of the mean squared error, in the unit of the target",
     "brier": "Mean Brier score",
 }
-COUNTS = {
-    "new": "new rows",
-    "labels": "labels",
-    "repeated": "repeats",
-    "quarantined": "quarantined",
-}
-"""Rows of a batch by kind, and what readers call them."""
-
 Row = dict[str, Any]
 
 
 def build(record: ModelRecord, folder: Path) -> Path:
     """Write ``report.html`` into the live model's folder, whole or not at all; return its path."""
     data, settings = record.settings.data, record.settings
-    mood = Markup('<span class="{}">{}</span>').format(
-        "bad" if record.open else "good", trouble(record)
-    )
-    answers = [
-        [
-            ("Is anything wrong?", mood),
-            ("Who is champion?", champion(record)),
-            ("How good is it?", quality(record)),
-        ],
-        [("Who challenges it?", challenge(record)), ("Which labels are missing?", labels(record))],
-    ]
-    open_rows = [
-        {
-            "Incident": incident.kind,
-            "What": incident.what,
-            "Since (UTC)": moment(incident.since.isoformat()),
-            "See": incident.command,
-        }
-        for incident in (case.incident for case in record.open)
-    ]
-    title, frame = "Open incidents", pd.DataFrame(open_rows)
-    changes = listed(
-        "candidates", "Champion and challengers", happened(record, CHANGES),
-        "No candidate was created yet: the first is when enough labels have come.",
-    )  # fmt: skip
-    found = listed("incidents", "Incidents", happened(record, INCIDENTS), "No incidents so far.")
-    sections = [losses(record), changes, found, quarantine(record), batches(record)]
+    said = list(answers(record).items())
     html = page_of(
         settings.name,
-        sections,
+        [losses(record), history(record), quarantine(record)],
         description=f"Predicts {data.target} with {settings.model.algorithm} from"
         f" {'/'.join(Path(data.pattern).parts[-2:])}. As of {record.now:%Y-%m-%d %H:%M} UTC.",
-        answers=answers,
-        callout=Table("open-table", title, frame, folded=title) if open_rows else None,
-    )  # fmt: skip
+        answers=[said[:3], said[3:]],
+    )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / PAGE, html.encode())
     return folder / PAGE
@@ -103,7 +69,7 @@ def losses(record: ModelRecord) -> Section:
     for candidate in (*filter(None, map(record.in_role, ROLES)), *record.baselines):
         is_baseline, found = candidate.role == REFERENCE, record.days_of(candidate.number)
         label = name_of(candidate) + ("" if is_baseline else f" ({candidate.role})")
-        values = [found[day].measures[measure] if day in found else None for day in days]
+        values = [measures_of(found[day])[measure] if day in found else None for day in days]
         line = {
             "width": 3 if candidate.role == CHAMPION else 1.6,
             "dash": "dot" if is_baseline else "solid",
@@ -120,19 +86,19 @@ def losses(record: ModelRecord) -> Section:
     return Section("losses", title, nav="Quality", figures=[figure])
 
 
-def happened(record: ModelRecord, kinds: Collection[str]) -> list[Row]:
-    """Return the history of some kinds, the newest first."""
+def history(record: ModelRecord) -> Section:
+    """Return what happened to candidates, incidents and rows, the newest first."""
     names = {str(number): name_of(each) for number, each in record.candidates.items()}
-    return [
+    rows = [
         {
             "When (UTC)": moment(each.at),
-            "Of": names.get(each.subject, each.subject) if kinds is CHANGES else each.subject,
+            "Of": names.get(each.subject, each.subject),
             "What": each.what,
             "Event": Cell(each.kind, EMPHASIS.get(each.kind, "")),
         }
         for each in reversed(record.history)
-        if each.kind in kinds
     ]
+    return listed("history", "History", rows, "Nothing has happened yet.")
 
 
 def quarantine(record: ModelRecord) -> Section:
@@ -152,19 +118,7 @@ def quarantine(record: ModelRecord) -> Section:
     return listed("quarantine", "Quarantined rows", rows, "No row was quarantined.")
 
 
-def batches(record: ModelRecord) -> Section:
-    """Return the rows of each batch by kind, the newest first."""
-    rows = [
-        {"Came (UTC)": moment(each["at"]), "Batch": each["name"]}
-        | {name: each["counts"].get(key, 0) for key, name in COUNTS.items()}
-        for each in reversed(record.batches)
-    ]
-    return listed("batches", "Batches", rows, "No file was ingested yet.", folded=f"{len(rows):,}")
-
-
-def listed(
-    name: str, title: str, rows: Sequence[Row], empty: str = "", *, folded: str = ""
-) -> Section:
+def listed(name: str, title: str, rows: Sequence[Row], empty: str) -> Section:
     """Return a section with a table of the first rows; without rows with the sentence `empty`."""
     if not rows:
         return Section(name, title, nav=title, text=[empty])
@@ -175,7 +129,6 @@ def listed(
         pd.DataFrame(rows[:MOST_ROWS]),
         key=1,
         note=f"{more:,} older ones are not listed." if more > 0 else "",
-        folded=folded and f"{title} ({folded})",
     )
     return Section(name, title, nav=title, tables=[table])
 
@@ -205,7 +158,8 @@ def quality(record: ModelRecord) -> str:
     first = (date.fromisoformat(last) - LATELY).isoformat()
     lately = [day for day in days if day > first]
     total = record.total(record.champion.number, lately)
-    mine, labels = total.measures, f"{total.rows:,} labels of the {LATELY.days} days up to {last}"
+    mine = measures_of(total)
+    labels = f"{total['rows']:,.0f} labels of the {LATELY.days} days up to {last}"
     if measure == "rmse":
         text = f"Over the {labels} its predictions of {target} have an RMSE of"
         text += f" {short(mine['rmse'], 3)} (MAE {short(mine['mae'], 3)})"
@@ -215,7 +169,7 @@ def quality(record: ModelRecord) -> str:
     if "coverage" in mine:
         text += f", {100 * mine['coverage']:.0f} % of labels were inside their intervals"
     naive = {each.name: record.total(each.number, lately) for each in record.baselines}
-    known = {name: each.measures[measure] for name, each in naive.items() if each.rows}
+    known = {name: measures_of(each)[measure] for name, each in naive.items() if each}
     best = min(known, key=known.__getitem__, default="")
     if not known.get(best):
         return f"{text}; it has no naive baseline to compare with."
@@ -247,9 +201,15 @@ def labels(record: ModelRecord) -> str:
 
 
 def trouble(record: ModelRecord) -> str:
-    """Return how many incidents are open."""
+    """Return which incidents are open, the oldest first."""
     count = len(record.open)
-    return f"{count or 'No'} open incident{'' if count == 1 else 's'}."
+    shown = [
+        f"since {each.since:%Y-%m-%d %H:%M} {each.kind}: {each.what}; see {each.command}"
+        for each in record.open[:MOST_INCIDENTS]
+    ]
+    more = [f"and {count - MOST_INCIDENTS} more"] if count > MOST_INCIDENTS else []
+    text = f"{count or 'No'} open incident{'' if count == 1 else 's'}"
+    return f"{text}{': ' * bool(count)}{'. '.join(shown + more)}."
 
 
 def last_update(record: ModelRecord) -> str:
@@ -265,22 +225,20 @@ def last_update(record: ModelRecord) -> str:
     return f"The last update was {began}: {in_words(found['summary'])}."
 
 
-def status(record: ModelRecord) -> str:
-    """Return what `leaseboard live status` prints."""
-    parts = {
+def answers(record: ModelRecord) -> dict[str, str]:
+    """Return how the live model is doing, a sentence or two for each question."""
+    return {
+        "incidents": trouble(record),
         "champion": champion(record),
         "lately": quality(record),
         "against": challenge(record),
         "labels": labels(record),
         "update": last_update(record),
-        "incidents": trouble(record),
     }
+
+
+def status(record: ModelRecord) -> str:
+    """Return what `leaseboard live status` prints."""
     lines = [f"{record.settings.name}: {record.settings.data.target}"]
-    lines += [f"  {name:<10} {text}" for name, text in parts.items() if text]
-    for case in record.open[:MOST_INCIDENTS]:
-        incident = case.incident
-        lines.append(f"    {incident.since:%Y-%m-%d %H:%M} {incident.kind}: {incident.what}")
-    more = len(record.open) - MOST_INCIDENTS
-    if more > 0:
-        lines.append(f"    and {more} more, on the page")
+    lines += [f"  {name:<10} {text}" for name, text in answers(record).items()]
     return "\n".join(lines)

@@ -20,8 +20,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.keys.versions import code_and_libraries
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
-from leaseboard.tasks.live.rows import features_of, to_json
-from leaseboard.tasks.live.snapshot import Snapshot
+from leaseboard.tasks.live.rows import Snapshot, features_of, to_json
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.models.logged import CANDIDATE, KEY, LIVE, About, log
 from leaseboard.tasks.models.model import load
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 MOST_DAYS = 60
 """Days that are logged in an update: the last. Of a longer past the first are not."""
-SCORE, DAYS = "leaseboard.score", 28
-"""Tag of a version: its measures over the last days, so many at most."""
 LEVEL, DIGEST = "leaseboard.level", "leaseboard.digest"
 """Tags of a run: ``live``; the digest of the days that were logged last."""
 
@@ -71,10 +68,6 @@ def publish(uri: str, live: LiveModel, now: datetime, *, flow_run: str = "") -> 
             if version is None:
                 version = _add(client, place, live, record, candidate, flow_run)
                 reach("live.after-version")
-            scores = record.scores(candidate.number, sorted(record.days)[-DAYS:])
-            text = " ".join(f"{n} {value:.6g}" for n, value in scores.items() if n != "rows")
-            if text and version.tags.get(SCORE) != text:
-                client.set_model_version_tag(name, version.version, SCORE, text)
             found[role] = str(version.version)
         before = {a: str(v) for a, v in client.get_registered_model(name).aliases.items()}
         for role in ROLES:  # the champion's first

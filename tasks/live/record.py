@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, reduce
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 from leaseboard.algorithms.measures import skill_over
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE
 from leaseboard.tasks.live.contract_check import AHEAD
-from leaseboard.tasks.live.incidents import Case
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import Incident, LifecycleState
 from leaseboard.tasks.live.rows import label_of
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.owners import operator
@@ -92,40 +90,23 @@ def by_day(
     return days
 
 
-@dataclass(frozen=True, slots=True)
-class LossTotal:
-    """Losses of a candidate's predictions of several rows.
+def measures_of(sums: Sums) -> dict[str, float]:
+    """Return measures in the target's own unit: mae and rmse, or error and brier.
 
     Examples
     --------
     >>> sums = {"rows": 2.0, "loss": 8.0, "absolute": 4.0, "inside": 1.0, "intervals": 2.0}
-    >>> LossTotal(sums).measures
+    >>> measures_of(sums)
     {'loss': 4.0, 'mae': 2.0, 'rmse': 2.0, 'coverage': 0.5}
     """
-
-    sums: Sums
-
-    @property
-    def rows(self) -> int:
-        """How many."""
-        return int(self.sums.get("rows", 0))
-
-    @property
-    def loss(self) -> float:
-        """The mean loss of a row."""
-        return self.sums["loss"] / self.sums["rows"]
-
-    @property
-    def measures(self) -> dict[str, float]:
-        """Measures in the target's own unit: mae and rmse, or error and brier."""
-        sums, rows, found = self.sums, self.rows, {"loss": self.loss}
-        if "absolute" in sums:
-            found |= {"mae": sums["absolute"] / rows, "rmse": math.sqrt(self.loss)}
-        else:
-            found |= {"error": sums["error"] / rows, "brier": self.loss}
-        if sums.get("intervals"):
-            found["coverage"] = sums["inside"] / sums["intervals"]
-        return found
+    rows, loss = sums["rows"], sums["loss"] / sums["rows"]
+    if "absolute" in sums:
+        found = {"loss": loss, "mae": sums["absolute"] / rows, "rmse": math.sqrt(loss)}
+    else:
+        found = {"loss": loss, "error": sums["error"] / rows, "brier": loss}
+    if sums.get("intervals"):
+        found["coverage"] = sums["inside"] / sums["intervals"]
+    return found
 
 
 ROLES = (CHAMPION, CHALLENGER, PREVIOUS)
@@ -160,6 +141,11 @@ def name_of(candidate: ModelCandidate) -> str:
     return candidate.name if is_baseline else f"{candidate.name} {candidate.number}"
 
 
+def in_words(counts: dict[str, int]) -> str:
+    """Return what a batch brought, in a few words."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing new"
+
+
 class ModelRecord:
     """Record of a live model at a moment.
 
@@ -175,16 +161,16 @@ class ModelRecord:
         self.waiting = state.waiting()
 
     @cached_property
-    def days(self) -> Mapping[str, Mapping[int, LossTotal]]:
+    def days(self) -> Mapping[str, Mapping[int, Sums]]:
         """Losses by day and candidate, of days with labels that are not far ahead."""
-        found: dict[str, dict[int, LossTotal]] = {}
+        found: dict[str, dict[int, Sums]] = {}
         last = (self.now + AHEAD).date().isoformat()
         for each in self.state.days():
             if each["day"] <= last:
-                found.setdefault(each["day"], {})[each["candidate"]] = LossTotal(each["sums"])
+                found.setdefault(each["day"], {})[each["candidate"]] = each["sums"]
         return found
 
-    def days_of(self, number: int) -> dict[str, LossTotal]:
+    def days_of(self, number: int) -> dict[str, Sums]:
         """Return the losses of a candidate by day."""
         return {day: found[number] for day, found in self.days.items() if number in found}
 
@@ -210,21 +196,21 @@ class ModelRecord:
         return [(each.at, int(each.subject)) for each in champions]
 
     @cached_property
-    def open(self) -> list[Case]:
+    def open(self) -> list[Incident]:
         """Incidents that are not resolved, the oldest first."""
-        cases = [case for case in self.lifecycle.cases if case.is_open]
-        return sorted(cases, key=lambda case: case.incident.since)
+        found = [each for each in self.lifecycle.incidents if each.is_open]
+        return sorted(found, key=lambda each: each.since)
 
     @property
     def measure(self) -> str:
         """The root of what comparisons go by, in the target's unit; of classes the Brier score."""
         totals = (each for found in self.days.values() for each in found.values())
-        return "rmse" if any("absolute" in total.sums for total in totals) else "brier"
+        return "rmse" if any("absolute" in total for total in totals) else "brier"
 
-    def total(self, number: int, days: Sequence[str]) -> LossTotal:
+    def total(self, number: int, days: Sequence[str]) -> Sums:
         """Return the losses of a candidate over those of the days that it has predicted."""
-        each_day = (self.days[day][number].sums for day in days if number in self.days[day])
-        return LossTotal(reduce(added, each_day, {}))
+        each_day = (self.days[day][number] for day in days if number in self.days[day])
+        return reduce(added, each_day, {})
 
     def scores(self, number: int, days: Sequence[str]) -> dict[str, float]:
         """Return the measures of a candidate over days, with the skill over naive baselines.
@@ -232,12 +218,13 @@ class ModelRecord:
         The skill counts the days alone that the candidate and all baselines have predicted.
         """
         mine = self.total(number, days)
-        if not mine.rows:
+        if not mine:
             return {}
-        found = {"rows": float(mine.rows)} | mine.measures
+        found = {"rows": mine["rows"]} | measures_of(mine)
         tried = [each.number for each in self.baselines]
         both = [day for day in days if {number, *tried} <= self.days[day].keys()]
         if both and tried:
-            loss, *losses = (self.total(each, both).loss for each in [number, *tried])
+            totals = (self.total(each, both) for each in [number, *tried])
+            loss, *losses = (each["loss"] / each["rows"] for each in totals)
             found["skill"] = skill_over(losses, loss)
         return found

@@ -1,24 +1,24 @@
-"""Rows: their batches, their identities, and their values for state and models."""
+"""Rows: batches, identities, values, and a version of a model that predicts them."""
 
 import hashlib
 import json
-import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from leaseboard.algorithms.errors import DataError, short
-from leaseboard.algorithms.tables.dates import date_of
-from leaseboard.algorithms.tables.values import ValueKind, finite_number, flag_of, is_gap, text_of
-from leaseboard.tasks.live.contract import UNDECIDED, Contract
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.tables.values import ValueKind
+from leaseboard.tasks.live.contract import UNDECIDED, ColumnRule, Contract
+from leaseboard.tasks.live.contract_check import CheckedRow, row_reader
 from leaseboard.tasks.live.settings import DataSettings
-from leaseboard.tasks.models.columns import Column, Values
+from leaseboard.tasks.models.columns import Column, Values, typed
+from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel, load
 from leaseboard.tasks.store.live_tables import StoredRow
 
 OTHER_VALUES = "with other values"
@@ -40,34 +40,6 @@ class Batch:
     """Why it cannot be read, in one line."""
 
 
-def values_in(frame: pd.DataFrame) -> list[Values]:
-    """Return the rows of a table.
-
-    Examples
-    --------
-    >>> values_in(pd.DataFrame({"a": [1.5, np.nan], "day": pd.to_datetime(["2026-01-02", None])}))
-    [{'a': 1.5, 'day': '2026-01-02T00:00:00'}, {'a': None, 'day': None}]
-    """
-    names = [str(name) for name in frame]
-    columns = [[plain_value(value) for value in frame[name].tolist()] for name in frame]
-    if not columns:
-        return [{} for _ in range(len(frame))]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def plain_value(value: Any) -> Any:
-    """Return a value of a table as JSON has it."""
-    if value is None or value is pd.NaT or value is pd.NA:
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return None if math.isnan(value) else value + 0.0  # no -0.0
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    return value if isinstance(value, bool | int) else str(value)
-
-
 def to_json(values: Any) -> str:
     """Return values as short JSON; a number is read back unchanged."""
     return json.dumps(values, separators=(",", ":"), sort_keys=True)
@@ -79,29 +51,22 @@ def label_of(row: StoredRow) -> Any:
     return json.loads(row.label)
 
 
-def checksum_of(text: str) -> int:
-    """Return the checksum of a text."""
-    return zlib.crc32(text.encode())
-
-
-def identify(frame: pd.DataFrame, data: DataSettings) -> pd.Series:
+def identify(rows: Iterable[CheckedRow], data: DataSettings) -> list[str]:
     """Return the identity of each row of a batch: its id, or else a digest of what it holds.
 
     Without an id a row is identified by its values without the target, which may come later, and
     by how many rows above it in the batch are the same.
-
-    - `frame`: rows as `leaseboard.tasks.live.contract_check.check` returns them, so that a number
-      is one, however a file writes it; each has its id.
     """
     if data.id is not None:
-        return frame[data.id].map(text_of).astype(object)
-    values = values_in(frame.drop(columns=data.target, errors="ignore"))
-    digests = [
-        hashlib.blake2b(to_json(row).encode(), digest_size=16).hexdigest() for row in values
-    ]
-    found = pd.Series(digests, frame.index, dtype=object)
-    again = found.groupby(found).cumcount()
-    return found.where(again == 0, found + "-" + again.astype(str))
+        return [row.values[data.id] for row in rows]
+    found, seen = [], Counter[str]()
+    for row in rows:
+        values = row.values | {name: at.isoformat() for name, at in row.moments.items()}
+        del values[data.target]
+        digest = hashlib.blake2b(to_json(values).encode(), digest_size=16).hexdigest()
+        found.append(f"{digest}-{seen[digest]}" if digest in seen else digest)
+        seen[digest] += 1
+    return found
 
 
 @dataclass
@@ -135,38 +100,31 @@ class BatchRows:
 
 
 def sort_rows(
-    frame: pd.DataFrame,
-    ids: Sequence[str],
+    rows: Iterable[tuple[str, str, Values]],
     known: Mapping[str, StoredRow],
     data: DataSettings,
-    day: str,
     *,
     alone: bool = False,
-    times: pd.Series | None = None,
     forgotten: tuple[str, str] | None = None,
     early: Mapping[str, str] | None = None,
 ) -> BatchRows:
     """Sort the rows of a table that conforms to the contract.
 
-    - `ids`: the identity of each row.
+    - `rows`: of each the identity, the day and the values.
     - `known`: the rows of these identities that came before.
-    - `day`: the day of rows without a time.
     - `forgotten`: the first and the last day of rows whose identities are no longer known. An
       unknown row of these days counts as a repeat: it may have been learned.
     - `alone`: the table has only labels of rows that came before.
-    - `times`: the local times of the rows, which give their days.
     - `early`: labels that came before their rows, as JSON, by identity.
 
     A row that comes again with the same values is a repeat, or brings the label that was missing.
     """
     found, seen = BatchRows(), dict(known)
-    labels, days = map(plain_value, frame[data.target].tolist()), [day] * len(frame)
-    if times is not None:
-        days = [str(each) for each in times.dt.strftime("%Y-%m-%d").fillna(day)]
-    features = values_in(frame.drop(columns=[data.target, data.id or ""], errors="ignore"))
-    for identity, label, at, values in zip(ids, labels, days, features, strict=True):
+    for identity, at, row_values in rows:
+        values = {n: each for n, each in row_values.items() if n not in (data.target, data.id)}
+        label = row_values[data.target]
         text, came = to_json(values), None if label is None else to_json(label)
-        before = seen.get(identity)
+        checksum, before = zlib.crc32(text.encode()), seen.get(identity)
         if before is None and alone:
             if came is not None:
                 found.early[identity] = came
@@ -175,12 +133,10 @@ def sort_rows(
             found.old += 1
         elif before is None:
             came = came or (early or {}).get(identity)
-            row = StoredRow(
-                identity, checksum_of(text), at, text, "", came, is_labelled=came is not None
-            )
+            row = StoredRow(identity, checksum, at, text, "", came, is_labelled=came is not None)
             seen[identity] = row
             found.new.append(row)
-        elif not alone and before.checksum != checksum_of(text):
+        elif not alone and before.checksum != checksum:
             reason = (TWICE if before.number == 0 else REUSED).format(id=data.id or "identity")
             found.quarantined.append((identity, reason, to_json({**values, data.target: label})))
         elif came is None or (before.is_labelled and before.label in (came, None)):
@@ -217,44 +173,56 @@ def features_of(
     )
 
 
-def row_reader(features: Sequence[Column]) -> Callable[[Mapping[str, Any]], Values]:
-    """Return what reads a row that conforms, as `leaseboard.tasks.live.contract_check.check` does.
+class Snapshot(TableModel):
+    """A live model that learns no more, as MLflow's registry and the server have it.
 
-    A feature that the row does not have is missing. DataError for a value of another kind than the
-    feature had when `features` were those of the contract.
+    - `columns`: the features of the contract.
+    - `model`: what it has learned; it is for one thread at a time.
     """
-    readers = [(each.name, each.kind, _READERS[each.kind]) for each in features]
 
-    def read(row: Mapping[str, Any]) -> Values:
-        found: Values = {}
-        for name, kind, reader in readers:
-            value = row.get(name)
-            if is_gap(value):
-                found[name] = None
-                continue
-            known = found[name] = reader(value)
-            if is_gap(known):
-                raise DataError(
-                    f"{name} {short(repr(value), 60)} is not of kind {kind}, as the model has"
-                    " learned it: the contract was edited since; run `leaseboard live update`"
-                )
+    kind = "snapshot"
+    needs = (*TableModel.needs, "scikit-learn", "lightgbm", "skops")
+
+    def __init__(self, columns: Sequence[Column], model: TableModel) -> None:
+        super().__init__(columns)
+        self.model, self.classes, self.levels = model, model.classes, model.levels
+        rules = (ColumnRule(kind=each.kind, missing=1, required=False) for each in self.columns)
+        self._read = row_reader(dict(zip((each.name for each in columns), rules, strict=True)))
+        model.forget_pending()
+        model.dates = tuple(each.name for each in self.columns if each.kind == "date")
+
+    def read(self, row: Mapping[str, Any]) -> Values:
+        """Return the values of a row that conforms; a feature that it does not have is missing.
+
+        DataError for a value of another kind than the feature had when it was learned.
+        """
+        found, fault = self._read(row)
+        if fault is not None:
+            raise DataError(
+                f"{fault}, as the model has learned it: the contract was edited since; run"
+                " `leaseboard live update`"
+            )
         return found
 
-    return read
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """See `TableModel.predict`."""
+        rows = typed(frame, self.columns).to_dict("records")
+        found = self.predict_rows([self.read(row) for row in rows])
+        if self.classes:
+            return np.array([max(each, key=each.get) for each in found], dtype=object)  # type: ignore[union-attr, arg-type]
+        return np.array([each[0] if isinstance(each, list) else each for each in found])
 
+    def predict_rows(
+        self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
+    ) -> list[Prediction]:
+        """See `TableModel.predict_rows`; nothing is remembered."""
+        return self.model.predict_rows(rows, level)
 
-@lru_cache(maxsize=4096)
-def _day_of(value: Any) -> str | None:
-    """Return what the clock of a date shows, as ISO's text; None for a day that does not exist."""
-    found = date_of(str(value))
-    return None if found is None else found.isoformat()
+    def state(self) -> dict[str, Any]:
+        """See `TableModel.state`."""
+        return {"model": self.model.dump()}
 
-
-_READERS: dict[ValueKind, Callable[[Any], Any]] = {
-    "number": finite_number,
-    "integer": finite_number,
-    "flag": flag_of,
-    "date": _day_of,
-    "text": text_of,
-    "category": text_of,
-}
+    @classmethod
+    def restored(cls, file: ModelFile) -> Self:
+        """See `TableModel.restored`."""
+        return cls(file.columns, load(file.state["model"], file.name))

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from leaseboard.tasks.machine.addresses import is_variable
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
@@ -51,8 +51,6 @@ Duration = Annotated[timedelta, BeforeValidator(duration)]
 
 FOLDER = "folder:"
 """What a source begins with."""
-FILES = (".csv", ".tsv", ".parquet", ".pq")
-"""Suffixes of a folder's files."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Address = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -62,7 +60,7 @@ Alert = Annotated[str, Field(pattern=r"^(\$\w+$|[A-Za-z]+://.)", max_length=4096
 class DataSettings(Strict):
     """``data:``, where rows come from and what their columns are for."""
 
-    source: Address
+    source: Annotated[Address, Field(pattern=r"^folder:.+\.(csv|tsv|parquet|pq)$")]
     """`folder:` and a pattern of csv, tsv or parquet files, each a batch."""
     time: Name | None = None
     """The column with the time of a row."""
@@ -77,26 +75,6 @@ class DataSettings(Strict):
     def pattern(self) -> str:
         """The pattern of a folder's files."""
         return self.source.removeprefix(FOLDER)
-
-    @field_validator("source")
-    @classmethod
-    def _check_source(cls, source: str) -> str:
-        if not (source.startswith(FOLDER) and source.endswith(FILES)):
-            raise ValueError(
-                "a source is folder: and a pattern that ends with the format of its files, such as"
-                " folder:inbox/*.csv or folder:inbox/*.parquet"
-            )
-        return source
-
-    @model_validator(mode="after")
-    def _check_columns(self) -> Self:
-        for use in ("time", "id"):
-            if getattr(self, use) == self.target:
-                raise ValueError(
-                    f"{use} and target are both {self.target!r}: the target is unknown when a row"
-                    " comes, so name another column"
-                )
-        return self
 
 
 class ModelSettings(Strict):

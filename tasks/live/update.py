@@ -19,33 +19,39 @@ comes after it. So an update that was killed anywhere is completed by the next o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from itertools import compress
 from pathlib import Path
-
-import pandas as pd
+from typing import Any
+from zoneinfo import ZoneInfo
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.algorithms.tables.values import text_of
-from leaseboard.tasks.live import candidates, incidents, monitoring, rows, validation
+from leaseboard.tasks.live import candidates, incidents, monitoring, rows
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
 from leaseboard.tasks.live.contract_check import AHEAD, check, first_kinds
-from leaseboard.tasks.live.incidents import LAST_UPDATE, Incident
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import LAST_UPDATE, Incident, LifecycleState
 from leaseboard.tasks.live.model import LiveModel, status_command
 from leaseboard.tasks.live.page import build
 from leaseboard.tasks.live.publication import publish
-from leaseboard.tasks.live.record import EXPIRED, ModelRecord, by_day, deletion, losses_of
-from leaseboard.tasks.live.rows import Batch
+from leaseboard.tasks.live.record import (
+    EXPIRED,
+    ModelRecord,
+    Sums,
+    by_day,
+    deletion,
+    in_words,
+    losses_of,
+)
+from leaseboard.tasks.live.rows import Batch, BatchRows
 from leaseboard.tasks.live.settings import in_words as duration_in_words
 from leaseboard.tasks.live.sources import pending
-from leaseboard.tasks.live.work import Conduct, Step, UpdateResult, Work, in_words
 from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.store.live_tables import BatchEntry, Changes, digest_of
+from leaseboard.tasks.store.live_tables import BatchEntry, Changes, StoredRow, digest_of
 
 UNCLAIMED = timedelta(days=7)
 """How long a label waits for its row to come: it may be in tomorrow's file."""
@@ -55,6 +61,66 @@ BRIER = 2.0
 """The largest difference of two Brier scores."""
 _CLASSES = {1.0: "True", 0.0: "False"}
 """The classes of a flag that is predicted; a missing one stays missing."""
+
+
+Step = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """How an update is carried out: each step plainly, or as the task of a flow run.
+
+    - `say`: prints a line; on standard error if its argument `err` is true.
+    - `make`: returns a function that carries out another one as the step of a given name.
+    - `flow_run`: the identifier of the flow run, if there is one.
+    """
+
+    say: Callable[..., None]
+    make: Callable[[str, Step], Step] = lambda _, step: step
+    flow_run: str = ""
+
+
+@dataclass
+class UpdateResult:
+    """Outcome of an update."""
+
+    batches: int = 0
+    rejected: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    incidents: list[Incident] = field(default_factory=list)
+    """Those that are open."""
+
+    def summary(self) -> str:
+        """Return the outcome in a line, with what deserves attention."""
+        batches = "1 batch: " if self.batches == 1 else f"{self.batches} batches: "
+        parts = [(batches if self.batches else "") + in_words(self.counts)]
+        parts += [f"{self.rejected} rejected"] if self.rejected else []
+        return "; ".join(parts + ([self.still_open()] if self.incidents else []))
+
+    def still_open(self) -> str:
+        """Return the incident that opened last, how many are open, and what shows them."""
+        last = max(self.incidents, key=lambda each: each.since)
+        more = f" (and {len(self.incidents) - 1} more)" if len(self.incidents) > 1 else ""
+        return f"open incident{more}: {last.kind}: {last.what}: {last.command}"
+
+
+@dataclass
+class Work:
+    """Work of an update on one batch."""
+
+    batch: Batch
+    changes: Changes
+    rows: BatchRows = field(default_factory=BatchRows)
+    labelled: list[StoredRow] = field(default_factory=list)
+    """Rows whose label has come with this batch, in the order they are learned."""
+    losses: list[dict[int, Sums]] = field(default_factory=list)
+    """The loss of each candidate's prediction of each of them."""
+    made_champion: bool = False
+    """Whether the first champion was made of this batch."""
+    doubtful: dict[str, bool] = field(default_factory=dict)
+    """By day that was monitored: whether its labels are unlike those of other days."""
+    drift: tuple[str, ...] = ()
+    """Why a challenger should be made."""
 
 
 class Update:
@@ -132,7 +198,7 @@ class Update:
         build(ModelRecord(self.settings, self.state, self.now), home)
         for line in make("notify", partial(incidents.send, self.state, self.settings.alerts))():
             conduct.say(f"leaseboard: {line}", err=True)
-        result.incidents = [each.incident for each in self.lifecycle.cases if each.is_open]
+        result.incidents = [each for each in self.lifecycle.incidents if each.is_open]
         return result
 
     def ingest(
@@ -145,8 +211,7 @@ class Update:
             if work is not None:
                 for step in others:
                     step(work)
-                self.commit(work)
-            self.conclude()
+            self.commit(Changes(self.at) if work is None else work.changes)
         counts = None if work is None else work.rows.counts()
         brought = f"{batch.name}: {in_words(counts or {})}"
         say(f"rejected: {self.found[-1].what}" if counts is None else brought)
@@ -166,59 +231,55 @@ class Update:
         work = Work(batch, Changes(at=self.at))
         alone = data.id is not None and set(map(str, frame)) == {data.id, data.target}
         contract = self.contract.of_labels(data) if alone else self.contract
-        held = check(contract, frame, now=self.now)
-        if not held.breaks and self._decide(frame, batch.name):
-            contract = self.contract
-            held = check(contract, frame, now=self.now)
+        held = check(contract, frame, now=self.now, time=data.time)
+        kinds = {} if held.breaks else first_kinds(self.contract, frame)
+        if kinds:  # the first values of undecided columns
+            self.contract = contract = self.contract.with_kinds(kinds)
+            lifecycle.kinds.update(kinds)
+            self.shadow.dates = contract.dates
+            held = check(contract, frame, now=self.now, time=data.time)
         if held.breaks:  # what else is odd is reported when the batch is ingested
-            validation.report_remarks(self, "contract", batch.name, held.breaks)
+            monitoring.report_remarks(self, "contract", batch.name, held.breaks)
             return None
-        validation.report_batch(self, batch, held)
-        broken = [(each, rows.values_in(frame.iloc[[each.position]])[0])
-                  for each in held.quarantined]  # fmt: skip
-        frame = held.rows
+        monitoring.report_batch(self, batch, held)
         if contract.columns[data.target].kind == "flag":
-            frame = frame.assign(**{data.target: frame[data.target].map(_CLASSES)})
-        ids = list(rows.identify(frame.assign(**held.moments), data))
-        times, zone = held.moments.get(data.time or ""), self.contract.rows.zone
-        erased, count = self.state.erased(), len(ids)
-        if erased:
-            is_left = [digest_of(each.encode()) not in erased for each in ids]
-            frame, ids = frame[is_left], list(compress(ids, is_left))
-            times = None if times is None else times[is_left]
-        known = self.state.rows_of(list(dict.fromkeys(ids)))
-        local = None if times is None else times.dt.tz_localize("UTC").dt.tz_convert(zone)
+            for row in held.rows:
+                row.values[data.target] = _CLASSES.get(row.values[data.target])
+        erased, time = self.state.erased(), data.time or ""
+        ids = rows.identify(held.rows, data)
+        left = [(each, row) for each, row in zip(ids, held.rows, strict=True)
+                if digest_of(each.encode()) not in erased]  # fmt: skip
+        dated = [(each, self._day(row.moments.get(time)), row.values) for each, row in left]
+        known = self.state.rows_of(list(dict.fromkeys(each for each, _ in left)))
         found = work.rows = rows.sort_rows(
-            frame, ids, known, data, self.at[:10], alone=alone, times=local,
+            dated, known, data, alone=alone,
             forgotten=self.state.forgotten(), early=self.state.early(),
         )  # fmt: skip
-        found.erased = count - len(ids)
+        found.erased = len(ids) - len(left)
         work.changes.early = found.early
-        validation.report_ids(self, batch, found, len(ids))
-        validation.report_repeats(self, batch, found, len(ids))
-        found.quarantined += [
-            (identity, each.reason, rows.to_json(row))
-            for each, row in broken
-            if digest_of((identity := text_of(row.get(data.id or "", ""))).encode()) not in erased
-        ]
+        monitoring.report_ids(self, batch, found, len(left))
+        monitoring.report_repeats(self, batch, found, len(left))
+        for each in held.quarantined:
+            row = frame.iloc[each.position]
+            identity = text_of(row.get(data.id, ""))
+            if digest_of(identity.encode()) not in erased:
+                text = rows.to_json({name: str(value) for name, value in row.items()})
+                found.quarantined.append((identity, each.reason, text))
         found.new = self.shadow.predict(found.new)
-        if times is not None:
-            there = times[times <= self.now.astimezone(UTC).replace(tzinfo=None) + AHEAD].max()
-            if not pd.isna(there):
-                newest = there.floor("us").to_pydatetime()
-                lifecycle.newest_row = max(newest, lifecycle.newest_row or newest)
+        last = self.now.astimezone(UTC).replace(tzinfo=None) + AHEAD
+        times = [row.moments[time] for _, row in left if time in row.moments]
+        newest = max((each for each in times if each <= last), default=None)
+        if newest is not None:
+            lifecycle.newest_row = max(newest, lifecycle.newest_row or newest)
         work.changes.batch = BatchEntry(batch.name, batch.digest, found.counts())
         return work
 
-    def _decide(self, frame: pd.DataFrame, batch: str) -> bool:
-        """Decide the kinds of undecided columns that have their first values; True for any."""
-        kinds = first_kinds(self.contract, frame)
-        if not kinds:
-            return False
-        self.contract = self.contract.with_kinds(kinds)
-        self.lifecycle.kinds.update(kinds)
-        self.shadow.dates = self.contract.dates
-        return True
+    def _day(self, moment: datetime | None) -> str:
+        """Return the day of a moment in UTC in the contract's zone; without one, that of now."""
+        if moment is None:
+            return self.at[:10]
+        zone = ZoneInfo(self.contract.rows.zone)
+        return moment.replace(tzinfo=UTC).astimezone(zone).date().isoformat()
 
     def join_labels(self, work: Work) -> None:
         """Join labels with the predictions of their rows; make the first champion if none is."""
@@ -286,47 +347,40 @@ class Update:
             shadow.change_role(challenger, RETIRED, self.at, RETIRED, what)
             del self.lifecycle.tests[CHALLENGER]
 
-    def commit(self, work: Work) -> None:
-        """Write what the batch brought; `conclude` writes the rest, in the same transaction."""
-        changes, today = work.changes, self.now.date()
-        changes.window = self.settings.retrain.window
-        remembered = max(REMEMBERED, 3 * self.settings.data.label_delay)
-        if self.settings.retention is None:  # else `close` deletes, and records it
-            changes.served_horizon = (today - remembered).isoformat()
-        days = [date.fromisoformat(row.day) for row in work.rows.new]
-        days = [day for day in days if day <= today + AHEAD]  # one of 2099 forgets no other
-        if days and changes.served_horizon and self.settings.data.time is not None:
-            changes.horizon = (max(days) - remembered).isoformat()
-        self.state.commit(changes)
+    def commit(self, changes: Changes, *, ends: bool = False) -> None:
+        """Write what a batch, if it is of one, has changed, with its incidents.
 
-    def conclude(self, *, ends: bool = False) -> None:
-        """Write what batches changed since the last time: models, lifecycle, and notifications.
-
-        What a batch makes true is so written in one transaction with its incidents: an update that
-        is killed after it has nothing to find again.
+        As that is one transaction, an update that is killed after it has nothing to find again.
 
         - `ends`: the update does, so that incidents which it did not find may be over.
         """
-        changes = Changes(self.at)
+        settings, today = self.settings, self.now.date()
+        changes.window = settings.retrain.window
+        remembered = max(REMEMBERED, 3 * settings.data.label_delay)
+        if settings.retention is None:  # else `close` deletes, and records it
+            changes.served_horizon = (today - remembered).isoformat()
+            days = [date.fromisoformat(row.day) for row in changes.rows]
+            days = [day for day in days if day <= today + AHEAD]  # one of 2099 forgets no other
+            if days and settings.data.time is not None:
+                changes.horizon = (max(days) - remembered).isoformat()
         self.shadow.write_to(changes)
         new, self.recorded = self.found[self.recorded :], len(self.found)
         still = {each.key for each in self.found} if ends else None
-        settings, page = self.settings, self.page
-        incidents.record(changes, self.lifecycle, new, still, settings, self.now, page)
+        incidents.record(changes, self.lifecycle, new, still, settings, self.now, self.page)
         changes.lifecycle = self.lifecycle.dump()
         self.state.commit(changes)
 
     def close(self) -> None:
         """Report what did not come; write what the end of the update found, and what is over."""
-        validation.report_late_labels(self)
-        validation.report_stale_rows(self)
+        monitoring.report_late_labels(self)
+        monitoring.report_stale_rows(self)
         with self.state.transaction():
             unclaimed = self.state.drop_early((self.moment - UNCLAIMED).isoformat())
             if unclaimed:
                 what = f"{unclaimed} labels are dropped, whose rows never came: fix their ids"
                 self.incident("labels", "without a row", what)
             self.expire()
-            self.conclude(ends=True)
+            self.commit(Changes(self.at), ends=True)
 
     def expire(self) -> None:
         """Delete rows of days that are earlier than `retention` allows, if it is set."""
@@ -338,7 +392,7 @@ class Update:
         if any(counts.values()):
             self.shadow.forget(waiting)
             why = f"before {day}: retention {duration_in_words(retention)}"
-            self.shadow.record_history([deletion(self.at, EXPIRED, counts, why)])
+            self.shadow.happened.append(deletion(self.at, EXPIRED, counts, why))
 
 
 def _evidence(test: SequentialTest, better: str) -> str:

@@ -38,7 +38,7 @@ KINDS = {
     "ChaChaClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
     "pipeline": "leaseboard.tasks.models.pipeline:PipelineModel",
     "naive": "leaseboard.tasks.models.recipe:NaiveModel",
-    "snapshot": "leaseboard.tasks.live.snapshot:Snapshot",
+    "snapshot": "leaseboard.tasks.live.rows:Snapshot",
 }
 """The class of each kind of file. Only that of the file is imported, with what it `needs`."""
 

@@ -2,47 +2,104 @@
 
 import asyncio
 import hmac
+import math
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 from ipaddress import ip_address
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
-from fastapi.exceptions import HTTPException
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from pydantic import BaseModel, ConfigDict, model_validator
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import ClientDisconnect
 
-from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, rule, short
+from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.models.model import LEVEL
-from leaseboard.tasks.serve import invocations
+from leaseboard.tasks.models.model import LEVEL, Prediction
 from leaseboard.tasks.serve.champion import Champion, Follower
 from leaseboard.tasks.serve.desk import Desk
-from leaseboard.tasks.serve.invocations import CSV, JSON, MOST_ROWS, refusal
 from leaseboard.tasks.store.live_model import State
 
 TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)
 """The variable of the environment that holds the token."""
-MOST_BYTES = 2_000_000
+MOST_BYTES, MOST_ROWS = 2_000_000, 1000
 """Of a request."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 """Hosts without their ports."""
-_BEARER = HTTPBearer(auto_error=False)
+EXAMPLE = '{"dataframe_records": [{...}]}'
 
-Given = Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+Given = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+
+
+def refusal(status: int, message: str, **more: object) -> HTTPException:
+    """Return the refusal of a request, in one line: what, the rule, how to fix it."""
+    return HTTPException(status, {"error": " ".join(message.split()), **more})
+
+
+class Body(BaseModel):
+    """Body of a request, or a part of it, with no other keys."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class SplitTable(Body):
+    """Table as ``pandas.DataFrame.to_dict(orient="split")`` returns it."""
+
+    columns: list[str]
+    index: Any = None
+    data: list[list[Any]]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if len({len(self.columns), len(set(self.columns)), *map(len, self.data)}) > 1:
+            raise ValueError("a row has one value for each column, and a column is there once")
+        return self
+
+
+class Params(BaseModel):
+    """Parameters of a request: what is sent back in addition to predictions.
+
+    - `level`: that of the intervals.
+    - `probabilities`: those of the classes.
+
+    Others are ignored, as MLflow does with those that a model's signature does not have.
+    """
+
+    level: float | None = None
+    probabilities: bool = False
+
+
+class Invocation(Body):
+    """Body of ``/invocations``: one of two forms of rows."""
+
+    dataframe_split: SplitTable | None = None
+    dataframe_records: list[dict[str, Any]] | None = None
+    params: Params = Params()
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows, 1 to `MOST_ROWS` of them."""
+        split, rows = self.dataframe_split, self.dataframe_records
+        if (split is None) == (rows is None):
+            raise refusal(400, f"send one form of rows, such as {EXAMPLE}")
+        if split is not None:
+            rows = [dict(zip(split.columns, row, strict=True)) for row in split.data]
+        if not rows or len(rows) > MOST_ROWS:
+            raise refusal(400, f"{len(rows or ()):,} rows: send 1 to {MOST_ROWS:,} in a request")
+        return rows
 
 
 class Server:
-    """What the paths of one live model's server share.
+    """Server of one live model.
 
     - `token`: what requests must have but those for health; empty: none, on loopback only.
     - `clock`: says what time it is, in UTC.
@@ -67,100 +124,86 @@ class Server:
             "leaseboard_last_update_timestamp_seconds", "When an update ended last.", ["outcome"]
         )
 
-    @property
-    def champion(self) -> Champion:
-        """The champion; a refusal if there is none yet."""
-        if self.follower.champion is None:
-            raise refusal(503, "no champion yet: run `leaseboard live update`")
-        return self.follower.champion
-
-    def trusts(self, given: HTTPAuthorizationCredentials | None) -> bool:
+    def trusts(self, given: Given) -> bool:
         """Return whether a request has the token, if there is one."""
         # The time that this takes says nothing about the token.
         sent = "" if given is None else given.credentials
         return not self.token or hmac.compare_digest(sent.encode(), self.token)
 
-    def metrics(self) -> bytes:
-        """Return the metrics, as of now."""
+    def check_token(self, given: Given) -> None:
+        """Refuse a request without the token."""
+        if not self.trusts(given):
+            said = "no token, or a wrong one: send the header Authorization: Bearer and what the"
+            more = {"WWW-Authenticate": "Bearer"}
+            raise HTTPException(401, f"{said} server has in {TOKEN}", more)
+
+    async def invoke(self, body: Invocation) -> dict[str, Any]:
+        """Predict rows; each prediction is in the state before it is returned."""
+        champion, rules = self.follower.champion, self.follower.rules
+        if champion is None:
+            raise refusal(503, "no champion yet: run `leaseboard live update`")
+        rows, level = body.rows, _level(champion, body.params.level)
+        faults = map(rules.row_fault, rows)
+        broken = [{"row": i, "reason": why} for i, why in enumerate(faults, 1) if why]
+        if broken:
+            said = f"row {broken[0]['row']}: {broken[0]['reason']}: fix it, or leave it out"
+            more = f"({len(broken)} of {len(rows)} break the contract)"
+            raise refusal(400, f"{said} {more}", refused=broken)
+        ids = [rules.identity(row) or str(uuid.uuid4()) for row in rows]
+        if len(set(ids)) < len(ids):
+            twice = max(ids, key=ids.count)
+            raise refusal(400, f"id {short(repr(twice), 60)} is that of several rows: send one")
+        try:
+            values = [champion.snapshot.read(row) for row in rows]
+            found = await self.desk.ask(champion, ids, values, level)
+        except DataError as error:
+            raise refusal(400, str(error)) from error
+        self.predictions.inc(len(rows))
+        predictions = shown(body.params, found)
+        return {"predictions": predictions, "ids": ids, "level": level,
+                "snapshot": champion.describe()}  # fmt: skip
+
+    async def ping(self, given: Given) -> JSONResponse:
+        """Return whether there is a champion, and which; with the token, also a fault."""
+        champion, found = self.follower.champion, {"status": "ok"}
+        if not await asyncio.to_thread(self.desk.recovers):
+            found["status"] = "the state cannot be written"
+        if champion is None:
+            found["status"] = "no champion yet"
+        status = 200 if found["status"] == "ok" else 503
+        more = {} if champion is None else {"snapshot": champion.describe()}
+        if self.trusts(given):  # it names places of this machine
+            found["fault"] = "; ".join(filter(None, (self.follower.fault, self.desk.fault)))
+        return JSONResponse(found | more, status)
+
+    def metrics(self) -> PlainTextResponse:
+        """Return the metrics, for Prometheus."""
         lifecycle, updates = LifecycleState.read(self.state.lifecycle()), self.state.last_update()
-        self.incidents.set(sum(each.is_open for each in lifecycle.cases))
+        self.incidents.set(sum(each.is_open for each in lifecycle.incidents))
         for outcome in updates.keys() & {"success", "failure"}:
             at = datetime.fromisoformat(updates[outcome])
             self.updates.labels(outcome).set(at.timestamp())
-        return generate_latest(self.registry)
+        return PlainTextResponse(generate_latest(self.registry))
 
-
-def _server(request: Request) -> Server:
-    found: Server = request.app.state.server
-    return found
-
-
-Here = Annotated[Server, Depends(_server)]
-
-
-def _check_token(server: Here, given: Given) -> None:
-    if not server.trusts(given):
-        said = "no token, or a wrong one: send the header Authorization: Bearer and what the"
-        raise HTTPException(401, f"{said} server has in {TOKEN}", {"WWW-Authenticate": "Bearer"})
-
-
-public, trusted = APIRouter(), APIRouter(dependencies=[Depends(_check_token)])
-
-
-@trusted.post("/invocations", openapi_extra=invocations.DOCUMENTED)
-async def invoke(request: Request, server: Here) -> dict[str, Any]:
-    """Predict rows; each prediction is in the state before it is returned."""
-    champion, rules = server.champion, server.follower.rules
-    rows, params = invocations.read(*await _body(request, JSON, CSV), rules.columns)
-    level = _level(champion, params.level)
-    if not 0 < len(rows) <= MOST_ROWS:
-        raise refusal(400, f"{len(rows):,} rows: send 1 to {MOST_ROWS:,} in a request")
-    faults = map(rules.row_fault, rows)
-    broken = [{"row": i, "reason": why} for i, why in enumerate(faults, 1) if why]
-    if broken:
-        said = f"row {broken[0]['row']}: {broken[0]['reason']}: fix it, or leave it out"
-        more = f"({len(broken)} of {len(rows)} break the contract)"
-        raise refusal(400, f"{said} {more}", refused=broken)
-    ids = [rules.identity(row) or str(uuid.uuid4()) for row in rows]
-    if len(set(ids)) < len(ids):
-        twice = max(ids, key=ids.count)
-        raise refusal(400, f"id {short(repr(twice), 60)} is that of several rows: send one")
-    try:
-        values = [champion.snapshot.read(row) for row in rows]
-        found = await server.desk.ask(champion, ids, values, level)
-    except DataError as error:
-        raise refusal(400, str(error)) from error
-    server.predictions.inc(len(rows))
-    answer = invocations.answer(params, found, ids, level) | {"snapshot": champion.describe()}
-    unknown = [rules.unknown(row) for row in rows]
-    return answer | ({"unknown_categories": unknown} if any(unknown) else {})
-
-
-@public.get("/ping")
-async def ping(server: Here, given: Given) -> JSONResponse:
-    """Return whether there is a champion, and which; with the token, also a fault."""
-    champion, found = server.follower.champion, {"status": "ok"}
-    if not await asyncio.to_thread(server.desk.recovers):
-        found["status"] = "the state cannot be written"
-    if champion is None:
-        found["status"] = "no champion yet"
-    status = 200 if found["status"] == "ok" else 503
-    more = {} if champion is None else {"snapshot": champion.describe()}
-    if server.trusts(given):  # it names places of this machine
-        found["fault"] = "; ".join(filter(None, (server.follower.fault, server.desk.fault)))
-    return JSONResponse(found | more, status)
-
-
-@trusted.get("/version")
-async def version() -> PlainTextResponse:
-    """Return the version of MLflow."""
-    return PlainTextResponse(installed("mlflow"))
-
-
-@trusted.get("/metrics")
-async def metrics(server: Here) -> PlainTextResponse:
-    """Return the metrics, for Prometheus."""
-    return PlainTextResponse(await asyncio.to_thread(server.metrics))
+    async def measure(
+        self, request: Request, call_next: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        """Answer a request, and measure how long that takes; refuse a large body unread."""
+        began = time.perf_counter()
+        size = request.headers.get("content-length", "" if request.method == "POST" else "0")
+        try:
+            said = f"more than {MOST_BYTES:,} bytes: send fewer rows in a request"
+            answer: Response = JSONResponse({"error": said}, 413)
+            if size.isdecimal() and int(size) <= MOST_BYTES:
+                answer = await call_next(request)
+        except Exception as error:  # noqa: BLE001  (no traceback is a caller's)
+            self.follower.report(f"internal error: {type(error).__name__}: {short(str(error))}")
+            said = "internal error: the server's output says more"
+            answer = JSONResponse({"error": said}, 500)
+        path = getattr(request.scope.get("route"), "path", "other")
+        seconds = self.seconds.labels(path, answer.status_code)
+        seconds.observe(time.perf_counter() - began)
+        return answer
 
 
 def application(server: Server) -> FastAPI:
@@ -175,37 +218,27 @@ def application(server: Server) -> FastAPI:
         title=f"Live model {server.follower.name}", version=f"{installed('leaseboard')}",
         lifespan=lifespan,
     )  # fmt: skip
-    app.state.server = server
-    app.include_router(public)
-    app.include_router(trusted)
-    for kind, status in ((AnyHTTPException, 0), (ClientDisconnect, 400), (LeaseboardError, 503)):
-        app.add_exception_handler(kind, partial(_refused, status))
-
-    @app.middleware("http")
-    async def measure(
-        request: Request, call_next: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        began = time.perf_counter()
-        try:
-            answer = await call_next(request)
-        except Exception as error:  # noqa: BLE001  (no traceback is a caller's)
-            server.follower.report(f"internal error: {type(error).__name__}: {short(str(error))}")
-            said = "internal error: the server's output says more"
-            answer = JSONResponse({"error": said}, 500)
-        path = getattr(request.scope.get("route"), "path", "other")
-        seconds = server.seconds.labels(path, answer.status_code)
-        seconds.observe(time.perf_counter() - began)
-        return answer
-
+    guarded = [Depends(server.check_token)]
+    app.post("/invocations", dependencies=guarded)(server.invoke)
+    app.get("/metrics", dependencies=guarded)(server.metrics)
+    app.get("/ping")(server.ping)
+    for kind in (AnyHTTPException, RequestValidationError, LeaseboardError):
+        app.add_exception_handler(kind, _refused)
+    app.middleware("http")(server.measure)
     if not server.token:
         # A page in a browser here could ask us by a name of its own that leads to loopback.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOOPBACK, www_redirect=False)
     return app
 
 
-async def _refused(status: int, _: Request, error: Exception) -> Response:
+async def _refused(_: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        where = short(".".join(map(str, first["loc"][1:])), 100)
+        said = short(f"{where}{rule(first)}".removeprefix(": "))
+        error = refusal(400, f"{said}: send {EXAMPLE}")
     if not isinstance(error, AnyHTTPException):
-        error = AnyHTTPException(status, " ".join(str(error).split()))
+        error = refusal(503, str(error))
     body: Any = error.detail
     body = body if isinstance(body, dict) else {"error": body}
     return JSONResponse(body, error.status_code, error.headers)
@@ -224,19 +257,6 @@ def check_place(host: str, token: str) -> None:
         )
 
 
-async def _body(request: Request, *kinds: str) -> tuple[str, bytes]:
-    """Return the content type and the body; refuse others, or a large body."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in kinds:  # also what a page in a browser may not send unasked
-        raise refusal(415, f"content type {short(kind, 60)!r}: send {' or '.join(kinds)}")
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            raise refusal(413, f"more than {MOST_BYTES:,} bytes: send fewer rows in a request")
-    return kind, bytes(body)
-
-
 def _level(champion: Champion, wanted: float | None) -> float | None:
     """Return the level of the intervals; None without intervals."""
     levels = champion.snapshot.levels
@@ -246,3 +266,26 @@ def _level(champion: Champion, wanted: float | None) -> float | None:
         fix = f"name one of {', '.join(map(str, levels))}" if levels else "leave it out"
         raise refusal(400, f"level {wanted:g}: this model has no such intervals: {fix}")
     return wanted
+
+
+def shown(params: Params, predictions: Sequence[Prediction]) -> list[Any]:
+    """Return predictions as MLflow does.
+
+    With `params` each is a mapping with the ends of its interval, or the probabilities.
+    """
+    wanted = ["prediction", *["low", "high"] * (params.level is not None)]
+    wanted += ["probabilities"] * params.probabilities
+    found = [_plain(each) for each in predictions]
+    if len(wanted) == 1:
+        return [each["prediction"] for each in found]
+    return [{name: each[name] for name in wanted if name in each} for each in found]
+
+
+def _plain(prediction: Prediction) -> dict[str, Any]:
+    """Return a prediction as JSON has it; an end that is not known yet is null."""
+    if isinstance(prediction, Mapping):
+        likeliest = max(prediction, key=prediction.__getitem__)
+        return {"prediction": likeliest, "probabilities": prediction}
+    ends = prediction if isinstance(prediction, list) else [prediction]
+    finite = (each if math.isfinite(each) else None for each in ends)
+    return dict(zip(("prediction", "low", "high"), finite, strict=False))

@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, short
-from leaseboard.algorithms.tables.values import is_gap, text_of
+from leaseboard.algorithms.tables.values import ValueKind, text_of
 from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.contract import Contract, read_contract
-from leaseboard.tasks.live.contract_check import row_check
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.contract_check import row_reader
+from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.publication import key_of
-from leaseboard.tasks.live.rows import features_of
+from leaseboard.tasks.live.rows import Snapshot, features_of
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
-from leaseboard.tasks.live.snapshot import Snapshot
 from leaseboard.tasks.models.logged import KEY
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.store.live_model import State
@@ -46,7 +45,8 @@ class Champion:
     candidate: str
     digest: str
     """Of what it has learned."""
-    lifecycle: LifecycleState
+    kinds: Mapping[str, ValueKind]
+    """Those of the features that it has learned."""
 
     def describe(self) -> dict[str, str]:
         """Return which version it is, for answers."""
@@ -58,27 +58,12 @@ class RowRules:
     """Data contract for single rows."""
 
     def __init__(self, contract: Contract, data: DataSettings) -> None:
-        columns = self.columns = dict(contract.columns)
-        """Those of a row without its label, in the order of the contract."""
-        del columns[data.target]
-        self._data, self._check_row = data, row_check(Contract(columns=columns))
-        self._categories = {
-            name: set(map(text_of, rule.categories))
-            for name, rule in columns.items()
-            if rule.kind == "category"
-        }
+        columns = {name: rule for name, rule in contract.columns.items() if name != data.target}
+        self._data, self._read, self.names = data, row_reader(columns), columns.keys()
 
     def row_fault(self, row: Mapping[str, Any]) -> str | None:
         """Return why a row without its label breaks the contract; None if it does not."""
-        return self._check_row(row) or self._name_fault(row)
-
-    def unknown(self, row: Mapping[str, Any]) -> list[str]:
-        """Return the columns whose category the contract does not name."""
-        return [
-            name
-            for name, known in self._categories.items()
-            if not is_gap(row.get(name)) and text_of(row[name]) not in known
-        ]
+        return self._read(row)[1] or self._name_fault(row)
 
     def identity(self, row: Mapping[str, Any]) -> str | None:
         """Return the identity of the row in an update; None where rows have no id."""
@@ -86,8 +71,8 @@ class RowRules:
 
     def _name_fault(self, row: Mapping[str, Any]) -> str | None:
         """Return why a name is probably that of a column which may be left out, misspelled."""
-        unknown = row.keys() - self.columns.keys() - {self._data.target}
-        absent = self.columns.keys() - row.keys() if unknown else ()
+        unknown = row.keys() - self.names - {self._data.target}
+        absent = self.names - row.keys() if unknown else ()
         if not absent:
             return None
         return f"no column {min(absent)!r}, and {short(repr(min(unknown)), 60)} is unknown"
@@ -138,8 +123,7 @@ class Follower:
 
     def _set_rules(self) -> None:
         """Judge rows by the contract; the state knows the kinds of columns undecided there."""
-        lifecycle = LifecycleState() if self.champion is None else self.champion.lifecycle
-        contract = self._contract.with_kinds(lifecycle.kinds)
+        contract = self._contract.with_kinds(self.champion.kinds if self.champion else {})
         self.rules = RowRules(contract, self._settings.data)
 
     def _take_up(self) -> None:
@@ -170,15 +154,12 @@ class Follower:
         if now is not None and (now.version, now.digest) == (number, digest):
             return
         model = load(self._state.model(digest), f"a model of the state {self._state}")
-        lifecycle = LifecycleState.read(self._state.lifecycle())
-        contract = self._contract.with_kinds(lifecycle.kinds)
-        features = features_of(contract, self._settings.data, lifecycle.kinds)
+        kinds = LifecycleState.read(self._state.lifecycle()).kinds
+        features = features_of(self._contract.with_kinds(kinds), self._settings.data, kinds)
         snapshot = Snapshot(features, model)
         # The first prediction loads compiled code: no caller should wait for that.
         snapshot.predict_rows([snapshot.read({})])
-        self.champion = Champion(
-            snapshot, self.name, number, str(candidate.number), digest, lifecycle
-        )
+        self.champion = Champion(snapshot, self.name, number, str(candidate.number), digest, kinds)
         if now is None or now.version != number:
             self.report(f"predictions come from models:/{self.name}/{number}")
 

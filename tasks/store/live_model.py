@@ -163,7 +163,7 @@ class State:
         return [row | {"sums": json.loads(row["sums"])} for row in found]
 
     def lifecycle(self) -> dict[str, Any]:
-        """Return fields of `leaseboard.tasks.live.lifecycle.LifecycleState` as JSON has them."""
+        """Return fields of `leaseboard.tasks.live.incidents.LifecycleState` as JSON has them."""
         table = self._tables.lifecycle
         names = [live_tables.FORGOTTEN, live_tables.ERASED, live_tables.UPDATE, PROBE]
         found = self._all(sa.select(table).where(table.c.name.not_in(names)))

@@ -20,7 +20,7 @@ FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
 UPDATE = "update"
 """The name there of what is known of the last updates."""
-VERSION = 8
+VERSION = 9
 """Of the tables, and of what they hold."""
 REBUILD = "move it away, and the next update learns again what its source holds"
 """How users start again if the state cannot be read."""
@@ -41,7 +41,7 @@ class Tables(SimpleNamespace):
     `days`         sums of losses by day and candidate, without an end
     `history`      changes of role, incidents and drift
     `outbox`       notifications that were not delivered yet
-    `lifecycle`    the fields of `leaseboard.tasks.live.lifecycle.LifecycleState`, as JSON by name
+    `lifecycle`    the fields of `leaseboard.tasks.live.incidents.LifecycleState`, as JSON by name
     `served`       what the server has predicted
     `early`        labels that came before their rows, until these come
     =============  =====================================================================

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.flows.console import say
-from leaseboard.tasks.live.work import Conduct
+from leaseboard.tasks.live.update import Conduct
 from tests.flows.swept import Live, update
 from tests.sweep import POINTS, Sweep, passed
 

@@ -13,6 +13,7 @@ from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
 from leaseboard.tasks.live.update import Update
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes
 from tests.flows.swept import update
 from tests.flows.test_any_order import machine_of
 from tests.machines import run_machine
@@ -33,11 +34,13 @@ def learned_twice(patch):
     def apart(state):
         yield
 
-    def models_first(given, work):
+    def models_first(given, changes, **ends):
         patch.setattr(State, "transaction", whole)
-        given.conclude()
+        models = Changes(changes.at, lifecycle=given.lifecycle.dump())
+        given.shadow.write_to(models)
+        given.state.commit(models)
         reach("live.after-batch")
-        commit(given, work)
+        commit(given, changes, **ends)
         patch.setattr(State, "transaction", apart)
 
     patch.setattr(State, "transaction", apart)

@@ -5,8 +5,7 @@ import pytest
 
 from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
-from leaseboard.tasks.live.incidents import Case, Incident
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import Incident, LifecycleState
 from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.store.live_tables import BatchEntry, Changes, HistoryEntry
 from tests.tasks.live.shops import BEGAN, Shop
@@ -52,7 +51,8 @@ def lived(tmp_path_factory):
         shop.update(bear=day == 3, move=moves)
     now, what = BEGAN + timedelta(days=12), "price has moved <b>"
     lifecycle = LifecycleState.read(shop.live.state.lifecycle())
-    lifecycle.cases = [Case(Incident("drift", "price", what, now, "leaseboard live status"), now)]
+    found = Incident("drift", "price", what, now, "leaseboard live status", now)
+    lifecycle.incidents = [found]
     at, state = now.isoformat(), shop.live.state
     state.commit(Changes(
         at, BatchEntry("last.csv", "last", {"quarantined": 1}), window=500,

@@ -8,7 +8,7 @@ import pandas as pd
 from leaseboard.tasks.live.candidates import CHAMPION, Shadow
 from leaseboard.tasks.live.contract import ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import check
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ModelRecord, by_day, losses_of
 from leaseboard.tasks.live.rows import sort_rows
@@ -73,8 +73,9 @@ class Shop:
     def update(self, *, bear="", move=()):
         """Take a day in: predict, learn, perhaps a new challenger, and commit."""
         live, at = self.live, (BEGAN + timedelta(days=self.days)).isoformat()
-        frame = check(self.contract(), self.rows(self.days), now=BEGAN).rows
-        new = sort_rows(frame, list(frame["order"]), {}, live.settings.data, at[:10]).new
+        checked = check(self.contract(), self.rows(self.days), now=BEGAN).rows
+        rows = [(row.values["order"], at[:10], row.values) for row in checked]
+        new = sort_rows(rows, {}, live.settings.data).new
         shadow = Shadow(live.state, live.recipe, ["day"])
         new = shadow.predict(new)
         losses = losses_of(new)

@@ -21,10 +21,9 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows import live_update as flow
 from leaseboard.tasks.live import incidents
 from leaseboard.tasks.live import update as updates
-from leaseboard.tasks.live.candidates import promote_by_hand, roll_back
+from leaseboard.tasks.live.candidates import CHAMPION, ROLLED_BACK, change_by_hand
 from leaseboard.tasks.live.model import LiveModel, erase
-from leaseboard.tasks.live.rows import features_of
-from leaseboard.tasks.live.snapshot import Snapshot
+from leaseboard.tasks.live.rows import Snapshot, features_of
 from leaseboard.tasks.machine.failpoints import VARIABLE
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -194,12 +193,12 @@ class LiveModelMachine(RuleBasedStateMachine):
     @rule(force=st.booleans())
     def promote(self, force):
         with suppress(UsageError), self.world.state.update_lock():  # without a challenger
-            promote_by_hand(self.live, self.now.isoformat(), anyway=force)
+            change_by_hand(self.live, self.now.isoformat(), CHAMPION, anyway=force)
 
     @rule()
     def roll_back(self):
         with suppress(UsageError), self.world.state.update_lock():  # without a previous champion
-            roll_back(self.live, self.now.isoformat())
+            change_by_hand(self.live, self.now.isoformat(), ROLLED_BACK)
 
     @rule(data=st.data())
     def forget(self, data):
@@ -219,7 +218,7 @@ class LiveModelMachine(RuleBasedStateMachine):
         learned = load(state.model(champion.model), "the champion")
         snapshot = Snapshot(features_of(live.contract, live.settings.data, {}), learned)
         version = Champion(snapshot, "sales", "1", str(champion.number), champion.model,
-                           self.world.lifecycle)  # fmt: skip
+                           self.world.lifecycle.kinds)  # fmt: skip
         frame = self.world.day(self.day + 1)[:number]
         rows = [snapshot.read(row) for row in frame.drop(columns="revenue").to_dict("records")]
         ids = list(frame["order"])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.tasks.live.contract import BatchRules, ColumnRule, Contract
-from leaseboard.tasks.live.contract_check import FEW, check, row_check, stale
+from leaseboard.tasks.live.contract_check import FEW, check, row_reader, stale
 from leaseboard.tasks.live.first_files import infer
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -79,11 +79,12 @@ def keys(remarks):
 def agree(name, column):
     """Return whether a file and as many requests are judged alike."""
     contract = Contract(columns={name: RULES[name]})
-    reason = row_check(contract)
+    read = row_reader(contract.columns)
 
     found = check(contract, pd.DataFrame({name: column}), now=NOW)
 
-    reported = [(row, reason({name: value})) for row, value in enumerate(column)]
+    sent = [read({name: value}) for value in column]
+    reported = [(row, why) for row, (_, why) in enumerate(sent)]
     assert found.breaks == ()
     assert [(each.position, each.column) for each in found.quarantined] == [
         (row, name) for row, why in reported if why is not None
@@ -92,7 +93,7 @@ def agree(name, column):
         why = reported[each.position][1]
         assert why.startswith(f"{name} ")
         assert why.endswith(each.reason.removeprefix(name))
-    assert found.rows.index.tolist() == [row for row, why in reported if why is None]
+    assert [row.values for row in found.rows] == [values for values, why in sent if why is None]
 
 
 @given(st.sampled_from([*RULES]), st.lists(VALUES, max_size=FEW - 1))
@@ -116,15 +117,13 @@ def test_rows_that_conform_have_the_types_of_the_contract():
     })  # fmt: skip
     contract = Contract(columns={name: RULES[name] for name in given_rows if name in RULES})
 
-    rows = check(contract, given_rows, now=NOW).rows
+    rows = [row.values for row in check(contract, given_rows, now=NOW).rows]
 
-    assert rows["number"].tolist() == [1.5, 2, 3]
-    assert rows["integer"].dtype == np.float64, "the same where one is missing"
-    assert rows["flag"].tolist() == [1.0, 0.0, 1.0]
-    assert rows["date"].dtype == "datetime64[us]"
-    assert rows["date"].dt.day.tolist()[:2] == [29, 1]
-    assert rows["text"].tolist() == ["a", "3", None]
-    assert "new" not in rows
+    assert [repr(list(row.values())) for row in rows] == [
+        "[1.5, 1.0, 1.0, '2024-02-29T00:00:00', 'a']",
+        "[2.0, 2.0, 0.0, '2024-03-01T00:00:00', '3']",
+        "[3.0, 3.0, 1.0, None, None]",
+    ]
 
 
 def test_a_changed_unit_is_one_fault_of_the_column(contract):
@@ -164,22 +163,22 @@ def test_what_would_spoil_a_model_breaks_the_batch(contract, change, key):
     ],
 )
 def test_what_is_odd_is_reported_and_ingested(contract, change, key):
-    rules = BatchRules(time="day", fresh=timedelta(days=8), least=4, most=2 * N)
+    rules = BatchRules(fresh=timedelta(days=8), least=4, most=2 * N)
     expecting = contract.model_copy(update={"rows": rules})
     given_rows = change(frame())
 
-    found = check(expecting, given_rows, now=NOW)
+    found = check(expecting, given_rows, now=NOW, time="day")
 
     assert keys(found.remarks) == [key]
     assert len(found.rows) == len(given_rows)
 
 
 def test_times_without_a_zone_are_utc(contract):
-    rules = BatchRules(time="day", fresh=timedelta(hours=2))
+    rules = BatchRules(fresh=timedelta(hours=2))
     expecting = contract.model_copy(update={"rows": rules})
 
-    assert stale(expecting, datetime(2026, 1, 31, 10), NOW) is None
-    assert stale(expecting, datetime(2026, 1, 31, 9, 59), NOW).text == (
+    assert stale(expecting, "day", datetime(2026, 1, 31, 10), NOW) is None
+    assert stale(expecting, "day", datetime(2026, 1, 31, 9, 59), NOW).text == (
         "the newest day is 2026-01-31 09:59 UTC, that is 2:01:00 ago: at most 2h is fresh"
     )
 
@@ -188,18 +187,11 @@ def test_times_without_a_zone_are_utc(contract):
     ("kind", "typed", "plain"),
     [
         ("number", pd.Series(pd.to_timedelta([90, 30], "s")), [90.0, 30.0]),
-        ("number", pd.Series([90, 30], dtype="duration[ms][pyarrow]"), [0.09, 0.03]),
-        ("number", pd.Series([Decimal("1.5"), None], dtype=pd.ArrowDtype(pa.decimal128(5, 2))),
-         [1.5, np.nan]),
-        ("number", pd.Series([dt.time(0, 1), None], dtype=pd.ArrowDtype(pa.time64("us"))),
-         [60.0, np.nan]),
-        ("number", pd.arrays.SparseArray([0.0, 2.0]), [0.0, 2.0]),
         ("date", pd.Series(pd.period_range("2024-03", periods=2, freq="M")),
-         [pd.Timestamp("2024-03-01"), pd.Timestamp("2024-04-01")]),
+         ["2024-03-01T00:00:00", "2024-04-01T00:00:00"]),
         ("date", pd.Series([dt.date(2024, 3, 1), None], dtype=pd.ArrowDtype(pa.date32())),
-         [pd.Timestamp("2024-03-01"), pd.NaT]),
+         ["2024-03-01T00:00:00", None]),
         ("text", pd.Series(["a", None], dtype=pd.ArrowDtype(pa.string())), ["a", None]),
-        ("text", pd.Series(pd.interval_range(0, 2)), ["(0, 1]", "(1, 2]"]),
     ],
 )  # fmt: skip
 def test_each_type_of_files_is_one_of_the_contract_too(kind, typed, plain):
@@ -207,6 +199,5 @@ def test_each_type_of_files_is_one_of_the_contract_too(kind, typed, plain):
     rows = pd.DataFrame({"x": typed})
     held = check(Contract(columns={"x": ColumnRule(kind=kind, missing=1)}), rows, now=NOW)
     assert held.breaks == held.quarantined == ()
-    wanted = pd.Series(plain, name="x", dtype=object if kind == "text" else None)
-    pd.testing.assert_series_equal(held.rows["x"], wanted, check_dtype=False)
+    assert [row.values["x"] for row in held.rows] == plain
     assert infer(rows.assign(y=1.0), target="y").columns["x"].kind in (kind, "category")

@@ -8,8 +8,6 @@ from datetime import timedelta
 import pytest
 
 from leaseboard.tasks.live.model import LiveModel, erase
-from leaseboard.tasks.live.page import INCIDENTS, happened
-from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.store.live_tables import Changes
 from tests.tasks.live.world import BEGIN, KEEP, logged
 
@@ -81,8 +79,7 @@ def test_nothing_of_an_id_stays_and_it_is_not_learned_again(make_world):
     learned = [each.state.candidates()[0].learned for each in worlds]
     assert learned[0] == learned[1] == 79
 
-    record = ModelRecord(world.settings, world.state, NOW)
-    assert said in [row["What"] for row in happened(record, INCIDENTS)]
+    assert said in [each.what for each in world.state.history()]
 
 
 def test_old_rows_are_deleted_by_retention_and_the_rest_goes_on(make_world):

@@ -49,8 +49,8 @@ def test_opened_and_resolved_alternate(updates):
             cases, [incident(n, subject=s) for s in sorted(subjects)], day(n)
         )
         for message in changed:
-            reported_of.setdefault(message.incident.subject, []).append(message.status)
-        still = {case.incident.subject for case in cases if case.is_open}
+            reported_of.setdefault(message.subject, []).append(message.status)
+        still = {case.subject for case in cases if case.is_open}
         assert subjects <= still
     for said in reported_of.values():
         assert said == ["opened", "resolved"] * (len(said) // 2) + ["opened"] * (len(said) % 2)

@@ -7,8 +7,8 @@ import pytest
 
 from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.candidates import rows_to_learn
-from leaseboard.tasks.live.lifecycle import DoubtfulDay
-from leaseboard.tasks.live.work import Work
+from leaseboard.tasks.live.incidents import DoubtfulDay
+from leaseboard.tasks.live.update import Work
 from tests.tasks.live.world import KEEP, World, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")

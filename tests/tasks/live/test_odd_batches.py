@@ -53,7 +53,7 @@ MARK = "Anna Example 1957"
 def no_mark(world):
     """Return whether nothing that is sent or shown quotes a cell; the state keeps the row."""
     state = world.state
-    memory = {k: v for k, v in state.lifecycle().items() if k == "cases"}
+    memory = {k: v for k, v in state.lifecycle().items() if k == "incidents"}
     reasons = [each["reason"] for each in state.quarantined_rows()]
     sent = str([state.history(), state.outbox(), memory, reasons])
     assert "opened" in sent

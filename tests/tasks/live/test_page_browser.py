@@ -9,12 +9,10 @@ from tests.browsing import assert_accessible, see_all
 pytestmark = pytest.mark.browser
 
 
-def test_it_is_accessible_fits_a_phone_and_folds_its_batches(silent_page, lived, tmp_path):
+def test_it_is_accessible_and_fits_a_phone(silent_page, lived, tmp_path):
     page = silent_page("file:", viewport={"width": 1280, "height": 900})
-    page.goto(f"file://{build(lived, tmp_path)}#candidates")
-    expect(page.locator("#candidates-table")).to_be_visible()
-    page.locator("#batches").get_by_text("Batches (").click()
-    expect(page.locator("#batches-table")).to_be_visible()
+    page.goto(f"file://{build(lived, tmp_path)}#history")
+    expect(page.locator("#history-table")).to_be_visible()
     see_all(page)
     assert_accessible(page)
     for width in (360, 500, 800):

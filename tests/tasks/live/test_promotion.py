@@ -10,12 +10,10 @@ from leaseboard.tasks.live.candidates import (
     CHAMPION,
     PREVIOUS,
     ROLLED_BACK,
-    begun_by_hand,
-    promote_by_hand,
-    roll_back,
+    change_by_hand,
 )
-from leaseboard.tasks.live.lifecycle import LifecycleState
-from leaseboard.tasks.live.work import Work
+from leaseboard.tasks.live.incidents import LifecycleState
+from leaseboard.tasks.live.update import Work
 from leaseboard.tasks.store.live_tables import Changes
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -46,7 +44,7 @@ class TestRoles:
         assert (roles[1], roles[4]) == ("champion", "retired")
         assert [each.kind for each in update.found] == ["rolled back"]
         kinds = (CHAMPION, ROLLED_BACK)
-        changes = [each for each in update.shadow._happened if each.kind in kinds]
+        changes = [each for each in update.shadow.happened if each.kind in kinds]
         assert [each.kind for each in changes] == [CHAMPION, ROLLED_BACK, CHAMPION]
         assert all("evidence " in each.what for each in changes)
 
@@ -92,10 +90,10 @@ def challenged(shop):
 def test_evidence_that_is_against_it_or_not_enough_does_not_but_anyway_does(challenged, losses):
     seen(challenged, *losses)
     before = challenged.live.state.lifecycle()
-    assert promote_by_hand(challenged.live, AT)[0] is False
+    assert change_by_hand(challenged.live, AT, CHAMPION)[0] is False
     assert roles(challenged) == {1: CHAMPION, 4: CHALLENGER}
     assert challenged.live.state.lifecycle() == before
-    assert promote_by_hand(challenged.live, AT, anyway=True)[0] is True
+    assert change_by_hand(challenged.live, AT, CHAMPION, anyway=True)[0] is True
     assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
     assert "by hand in spite of the evidence" in challenged.live.state.history()[-1].what
 
@@ -109,7 +107,7 @@ def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monke
     monkeypatch.setattr(live_flow, "emit", lambda *event: sent.append(event))
     state = challenged.live.state
     seen(challenged, champion=4.0, challenger=1.0)
-    promote_by_hand(challenged.live, AT)
+    change_by_hand(challenged.live, AT, CHAMPION)
     for _ in range(2):
         announce_news(state, "sales", AT, "http://mlflow", by_hand=True)
     ((event, kind, name, payload, _once),) = sent
@@ -118,7 +116,7 @@ def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monke
     assert payload["links"] == {"mlflow": "http://mlflow/#/models/sales"}
 
     sent.clear()
-    roll_back(challenged.live, AT)
+    change_by_hand(challenged.live, AT, ROLLED_BACK)
     for _ in range(2):  # a command that was killed before it noted that it had sent the event
         announce_news(state, "sales", AT, "http://mlflow", by_hand=True)
         state.commit(Changes(AT, lifecycle={"announced": len(state.history()) - 3}))
@@ -130,13 +128,14 @@ def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monke
 
 def test_a_change_by_hand_is_finished_before_another_one_of_its_kind(challenged):
     state = challenged.live.state
-    assert begun_by_hand(state, CHAMPION) == ""
-    promote_by_hand(challenged.live, AT, anyway=True)
-    assert begun_by_hand(state, CHAMPION).startswith("no label of a row")
-    assert begun_by_hand(state, ROLLED_BACK) == "", "another kind is another wish"
-    what = roll_back(challenged.live, AT)
-    assert (begun_by_hand(state, ROLLED_BACK), begun_by_hand(state, CHAMPION)) == (what, "")
+    _, what = change_by_hand(challenged.live, AT, CHAMPION, anyway=True)
+    assert what.startswith("no label of a row")
+    before = state.history()
+    assert change_by_hand(challenged.live, AT, CHAMPION) == (True, what)
+    assert state.history() == before
+    for _ in range(2):  # another kind is another wish
+        change_by_hand(challenged.live, AT, ROLLED_BACK)
+    assert roles(challenged) == {1: CHAMPION, 4: PREVIOUS}
     state.commit(Changes(AT, lifecycle={"by_hand": None}))
-    assert begun_by_hand(state, ROLLED_BACK) == ""
-    roll_back(challenged.live, AT)
+    change_by_hand(challenged.live, AT, ROLLED_BACK)
     assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}

@@ -5,24 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.live.contract import ColumnRule, Contract
-from leaseboard.tasks.live.contract_check import check, row_check
-from leaseboard.tasks.live.rows import (
-    RELABELLED,
-    features_of,
-    identify,
-    row_reader,
-    sort_rows,
-    values_in,
-)
+from leaseboard.tasks.live.contract import ColumnRule
+from leaseboard.tasks.live.contract_check import CheckedRow
+from leaseboard.tasks.live.rows import RELABELLED, identify, sort_rows
 from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.store.live_tables import StoredRow
-from tests.tasks.live.test_contract_check import NOW as CHECKED_AT
-from tests.tasks.live.test_contract_check import RULES, VALUES
 
 DATA = DataSettings(source="folder:*.csv", target="y")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,35 +27,34 @@ ROWS = st.lists(
 )
 
 
-def frame(rows):
-    made = pd.DataFrame(rows, columns=["a", "b"]).astype({"a": float, "b": object})
-    return made.assign(day=pd.Timestamp("2026-01-01"))
+def checked(rows):
+    return [
+        CheckedRow({"a": a, "b": b, "y": None}, {"day": datetime(2026, 1, 1)}) for a, b in rows
+    ]
 
 
 @given(ROWS)
 def test_no_two_rows_of_a_batch_are_taken_for_one(rows):
-    assert identify(frame(rows), DATA).is_unique
+    found = identify(checked(rows), DATA)
+    assert len(set(found)) == len(found)
 
 
 @given(ROWS, ROWS)
 def test_a_file_that_grows_brings_the_rows_that_it_had(rows, more):
-    before = identify(frame(rows), DATA)
-
-    assert identify(frame(rows + more), DATA).tolist()[: len(rows)] == before.tolist()
+    assert identify(checked(rows + more), DATA)[: len(rows)] == identify(checked(rows), DATA)
 
 
 BY_ORDER = DataSettings(source="folder:in/*.csv", id="order", time="day", target="y")
 
 
-def table_of(**columns: list[object]) -> pd.DataFrame:
-    return pd.DataFrame(columns)
+def table_of(**columns: list[object]) -> list[dict[str, object]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def taken(table: pd.DataFrame, known: dict[str, StoredRow] | None = None):
-    return sort_rows(
-        table, [str(each) for each in table["order"]], known or {}, BY_ORDER, "2026-01-09",
-        alone="a" not in table,
-    )  # fmt: skip
+def taken(table, known: dict[str, StoredRow] | None = None):
+    alone = bool(table) and "a" not in table[0]
+    rows = [(str(row["order"]), "2026-01-09", row) for row in table]
+    return sort_rows(rows, known or {}, BY_ORDER, alone=alone)
 
 
 def kept(found) -> dict[str, StoredRow]:
@@ -88,8 +77,8 @@ def test_an_id_reused_a_label_changed_and_a_label_without_its_row_are_quarantine
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1), st.sampled_from([None, 1.0])),
                 max_size=12))  # fmt: skip
 def test_every_row_is_counted_once(rows):
-    table = pd.DataFrame(rows, columns=["order", "a", "y"])
-    first, second = table.iloc[: len(table) // 2], table.iloc[len(table) // 2 :]
+    table = [{"order": order, "a": a, "y": y} for order, a, y in rows]
+    first, second = table[: len(table) // 2], table[len(table) // 2 :]
     before = taken(first)
     after = taken(second, kept(before))
     for part, found in ((first, before), (second, after)):
@@ -101,22 +90,8 @@ def test_every_row_is_counted_once(rows):
 
 
 def test_rows_of_days_that_are_forgotten_may_have_been_learned():
-    frame = pd.DataFrame({"when": ["2026-01-01", "2026-01-02", "2026-01-04"], "y": [1.0, 2, 3]})
-    frame = frame.assign(order=["a", "b", "c"], a=0.5)
-    data = DataSettings(source="folder:*.csv", time="when", id="order", target="y")
-    taken = sort_rows(
-        frame, list("abc"), {}, data, "", times=pd.to_datetime(frame["when"]),
-        forgotten=("2026-01-02", "2026-01-03"),
-    )  # fmt: skip
+    days = {"a": "2026-01-01", "b": "2026-01-02", "c": "2026-01-04"}
+    rows = [(order, day, {"order": order, "a": 0.5, "y": 1.0}) for order, day in days.items()]
+    taken = sort_rows(rows, {}, BY_ORDER, forgotten=("2026-01-02", "2026-01-03"))
     assert [row.id for row in taken.new] == ["a", "c"]
     assert (taken.repeated, taken.old) == (1, 1)
-
-
-@given(st.sampled_from([*RULES]), VALUES)
-def test_what_keeps_the_contract_is_read_alike(name, value):
-    contract = Contract(columns={name: RULES[name]})
-    frame = pd.DataFrame({name: pd.Series([value], dtype=object)})
-    if row_check(contract)({name: value}) is not None:
-        return
-    (taken,) = values_in(check(contract, frame, now=CHECKED_AT).rows)
-    assert row_reader(features_of(contract, DATA, {}))({name: value}) == taken

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leaseboard.tasks.live.rows import features_of
-from leaseboard.tasks.live.snapshot import Snapshot
+from leaseboard.tasks.live.rows import Snapshot, features_of
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.store.live_tables import in_role
 from tests.tasks.live.shops import Shop

@@ -1,6 +1,5 @@
 import os
 import socket
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -97,18 +96,6 @@ def test_what_is_not_a_file_is_reported_and_the_others_are_taken_in(inbox, updat
         "pipe.csv": "pipe.csv: is not a file: remove it, or narrow data.source",
         "socket.csv": "socket.csv: is not a file: remove it, or narrow data.source",
     }
-
-
-def test_a_folder_that_cannot_be_listed_is_reported(forbidden):
-    with tempfile.TemporaryDirectory() as place:  # which others may read, unlike `tmp_path`
-        home = Path(place, "deep")
-        home.mkdir(mode=0o755)
-        Path(place).chmod(0o755)
-        (home / "a.csv").write_text("x,y\n1,2\n")
-        data = DataSettings(source=f"folder:{home}/*.csv", target="y")
-        with forbidden(home / "a.csv"):
-            (broken,) = sources.pending(data, lambda _: False)
-    assert broken.fault == f"{home}: cannot be read: Permission denied"
 
 
 @pytest.mark.parametrize("at", ["file_digest", "read"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +11,7 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.contract import read_contract
 from leaseboard.tasks.live.model import LiveModel
-from leaseboard.tasks.live.rows import features_of
-from leaseboard.tasks.live.snapshot import Snapshot
+from leaseboard.tasks.live.rows import Snapshot, features_of
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.serve.champion import Follower
 from tests.tasks.live.world import World, models
@@ -62,8 +62,7 @@ def grow(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("kinds", [("number", "text"), ("date", "number"), ("flag", "date"),
-                                   ("text", "flag")])  # fmt: skip
+@pytest.mark.parametrize("kinds", [("number", "text"), ("flag", "date")])
 def test_a_model_is_the_same_as_if_the_kinds_had_been_known(grow, kinds):
     world, known = grow("undecided", *kinds), grow("known", *kinds)
     known.write_kinds(**{each: f"{{kind: {kind}, missing: 1}}"
@@ -89,7 +88,7 @@ def test_an_owner_may_decide_until_values_come_and_then_narrow(grow):
         world.deliver(number, world.day(number))
         assert world.update(number).rejected == 0
     world.write_kinds(late="{kind: text, missing: 1}")
-    with pytest.raises(UsageError, match=r"column 'late' is of kind number .*, not text"):
+    with pytest.raises(UsageError, match=r"column 'late': .* made for numbers, not for words"):
         world.update(4)
     world.write_kinds(late="{kind: undecided, missing: 1}")
     world.update(4)
@@ -109,7 +108,7 @@ def test_a_server_takes_any_value_until_its_champion_knows_the_kind(grow):
     for number in (2, 3):
         world.deliver(number, world.day(number))
         world.update(number)
-    follower.champion = type("Champion", (), {"lifecycle": world.lifecycle})()
+    follower.champion = SimpleNamespace(kinds=world.lifecycle.kinds)
     follower._set_rules()
     faults = [follower.rules.row_fault(each) for each in rows]
     assert [each is None for each in faults] == [True, True, False, False]

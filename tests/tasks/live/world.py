@@ -14,11 +14,10 @@ import pandas as pd
 from leaseboard.flows.live_update import run_update
 from leaseboard.tasks.live import model
 from leaseboard.tasks.live.first_files import write_contract
-from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.settings import LiveSettings, read_settings
-from leaseboard.tasks.live.update import Update
-from leaseboard.tasks.live.work import UpdateResult
+from leaseboard.tasks.live.update import Update, UpdateResult
 from leaseboard.tasks.store.live_model import State
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

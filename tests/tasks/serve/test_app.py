@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
-import resource
 import sqlite3
 
 import numpy as np
@@ -32,16 +30,10 @@ ROWS = [
 FRAME = pd.DataFrame(ROWS)
 VALUES = [list(row.values()) for row in ROWS]
 ROW = ROWS[0]
-CSV = {"content-type": "text/csv; charset=utf-8"}
+RECORDS = "dataframe_records"
 FORMS = [
     {"dataframe_records": ROWS},
     {"dataframe_split": {"columns": COLUMNS, "data": VALUES, "index": [7, 8]}},
-    {"dataframe_split": {"data": VALUES}},
-    {"instances": ROWS},
-    {"instances": VALUES},
-    {"inputs": {name: [row[name] for row in ROWS] for name in COLUMNS}},
-    {"inputs": ROWS},
-    {"inputs": VALUES},
     dump_input_data(FRAME.astype(object).where(FRAME.notna(), None)),
 ]
 
@@ -71,8 +63,6 @@ def test_a_row_is_predicted_as_in_the_shadow_and_logged(asker):
 def test_every_form_of_mlflow_s_protocol_is_the_same_rows(asker):
     server = asker()
     answers = [server.ask("POST", "/invocations", body) for body in FORMS]
-    written = "order,day,price,rain,shop\na,2026-01-02,1.25,True,x\nb,2026-01-03,-2,,\n"
-    answers.append(server.ask("POST", "/invocations", "\ufeff" + written, headers=CSV))
     assert [status for status, _ in answers] == [200] * len(answers)
     predictions = [reported["predictions"] for _, reported in answers]
     assert all(each == predictions[0] for each in predictions)
@@ -88,37 +78,30 @@ def test_every_form_of_mlflow_s_protocol_is_the_same_rows(asker):
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"{", 400, "Invalid JSON"),
-        ({"dataframe_records": []}, 400, "0 rows: send 1 to 1,000 in a request"),
+        (b"{", 400, "JSON"),
+        ({RECORDS: []}, 400, "0 rows: send 1 to 1,000 in a request"),
         ({"row": []}, 400, 'row: Extra inputs are not permitted: send {"dataframe_records"'),
-        ({"dataframe_records": [ROW] * 1001}, 400, "1,001 rows: send 1 to 1,000"),
-        ({"instances": [ROW], "params": {"level": 0.42}}, 400, "level 0.42: this model has no"),
+        ({RECORDS: [ROW] * 1001}, 400, "1,001 rows: send 1 to 1,000"),
+        ({RECORDS: [ROW], "params": {"level": 0.42}}, 400, "level 0.42: this model has no"),
         (b" " * 2_000_001, 413, "more than 2,000,000"),
-        ({"instances": [], "inputs": []}, 400, "send one form of rows"),
-        ({"inputs": 3}, 400, "inputs"),
-        ({"inputs": {"a": [1], "b": [1, 2]}}, 400, "lists of as many values each"),
-        ({"instances": [VALUES[0], VALUES[1][:2]]}, 400, "not one value for each of order, day"),
-        ({"dataframe_split": {"columns": ["a", "a"], "data": [[1, 2]]}}, 400, "each of a, a"),
-        ({"instances": [{**ROW, "price": 1e9}]}, 400, "row 1: price 1000000000.0 is above 10: "),
-        ({"instances": [{**ROW, "price": None}]}, 400, "price is missing"),
-        ({"instances": [{**ROW, "price": math.inf}]}, 400, "price inf is not finite in 32 bits"),
-        ({"instances": [{**ROW, "price": True}]}, 400, "price True is not a number"),
-        ({"instances": [{**ROW, "order": None}]}, 400, "order is missing"),
-        ({"instances": [{**ROW, "order": 2.0**53}]}, 400, "order 9007199254740992.0 is neither"),
-        ({"instances": [ROW, {**ROW, "price": 2}]}, 400, "id 'a' is that of several rows"),
-        ({"instances": [{n: v for n, v in ROW.items() if n != "day"}]}, 400, "no column 'day'"),
+        ({**FORMS[0], **FORMS[1]}, 400, "send one form of rows"),
+        ({"dataframe_records": 3}, 400, "dataframe_records"),
+        ({"dataframe_split": {"columns": COLUMNS, "data": [[1]]}}, 400, "one value for each"),
+        ({"dataframe_split": {"columns": ["a", "a"], "data": [[1, 2]]}}, 400, "is there once"),
+        ({RECORDS: [{**ROW, "price": 1e9}]}, 400, "row 1: price 1000000000.0 is above 10: "),
+        ({RECORDS: [{**ROW, "price": None}]}, 400, "price is missing"),
+        ({RECORDS: [{**ROW, "price": math.inf}]}, 400, "price inf is not finite in 32 bits"),
+        ({RECORDS: [{**ROW, "price": True}]}, 400, "price True is not a number"),
+        ({RECORDS: [{**ROW, "order": None}]}, 400, "order is missing"),
+        ({RECORDS: [{**ROW, "order": 2.0**53}]}, 400, "order 9007199254740992.0 is neither"),
+        ({RECORDS: [ROW, {**ROW, "price": 2}]}, 400, "id 'a' is that of several rows"),
+        ({RECORDS: [{n: v for n, v in ROW.items() if n != "day"}]}, 400, "no column 'day'"),
     ],
 )  # fmt: skip
 def test_another_body_is_refused_in_a_line(shared, body, status, said):
     found, reported = shared.ask("POST", "/invocations", body)
     assert (found, said in reported["error"], "\n" in reported["error"]) == (status, True, False)
     assert shared.served() == []
-
-
-@pytest.mark.parametrize(("body", "said"), [("", "csv"), ("a,b\n1\n", "a, b"), ('a\n"b', "csv")])
-def test_another_csv_is_refused_in_a_line(shared, body, said):
-    status, reported = shared.ask("POST", "/invocations", body, headers=CSV)
-    assert (status, said in reported["error"], "\n" in reported["error"]) == (400, True, False)
 
 
 @pytest.fixture(scope="module")
@@ -151,13 +134,13 @@ SOME = settings(max_examples=40, deadline=None, suppress_health_check=list(Healt
 
 @SOME
 @given(
-    ANY | st.fixed_dictionaries({"instances": st.lists(ANY, max_size=2)}),
+    ANY | st.fixed_dictionaries({RECORDS: st.lists(ANY, max_size=2)}),
     st.dictionaries(st.sampled_from(COLUMNS), ANY, max_size=2),
 )
 def test_any_request_is_logged_or_refused_in_a_line(spare, body, changes):
     before = len(spare.served())
     statuses = []
-    for sent in (body, {"instances": [{**ROW, **changes}]}):
+    for sent in (body, {RECORDS: [{**ROW, **changes}]}):
         status, reported = spare.ask("POST", "/invocations", json.dumps(sent))
         statuses.append(status)
         assert status in (200, 400)
@@ -190,23 +173,16 @@ def test_a_kind_that_the_champion_has_not_learned_is_refused(asker, row):
     path.write_text(path.read_text().replace("kind: number, low: -10.0, high: 10.0", "kind: text"))
     server.follower.look()
     status, reported = server.predict({**row, "price": "cheap"})
-    assert "not of kind number, as the model has" in reported["error"]
+    assert "is not a number, as the model has" in reported["error"]
     assert status == 400
     assert server.predict({**row, "price": "1.25"})[0] == 200
-
-
-def test_an_unknown_category_is_flagged(asker, row):
-    server = asker()
-    status, reported = server.predict(row, {**row, "order": "b", "shop": "nowhere"})
-    assert (status, reported["unknown_categories"]) == (200, [[], ["shop"]])
-    assert "unknown_categories" not in server.predict(row)[1]
 
 
 def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
     server = asker()
     champion = server.follower.champion
     monkeypatch.setattr(champion.snapshot, "predict_rows", lambda *_: [math.nan, [1, 2, math.inf]])
-    asked = {"dataframe_records": [row, row | {"order": "a-2"}], "params": {"level": 0.9}}
+    asked = {RECORDS: [row, row | {"order": "a-2"}], "params": {"level": 0.9}}
     status, reported = server.ask("POST", "/invocations", asked)
     assert (status, reported["predictions"]) == (
         200, [{"prediction": None}, {"prediction": 1, "low": 2, "high": None}]
@@ -216,7 +192,7 @@ def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
 def test_classes_have_their_probabilities(asker, row):
     server = asker(task="classification")
     plain = server.predict(row)[1]["predictions"]
-    asked = {"instances": [row], "params": {"probabilities": True}}
+    asked = {RECORDS: [row], "params": {"probabilities": True}}
     (shown,) = server.ask("POST", "/invocations", asked)[1]["predictions"]
     assert plain == [shown["prediction"]]
     assert sum(shown["probabilities"].values()) == pytest.approx(1)
@@ -244,20 +220,6 @@ def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker
     assert server.ask("GET", "/metrics")[0] == 200
     assert server.predict(row)[0] == 200
     assert server.said[-1] == "the state can be written again"
-
-
-def test_a_full_disk_is_seen_until_it_is_over(asker, row):
-    server, asked = asker(), ("POST", "/invocations", {"instances": [row]})
-    assert server.ask(*asked)[0] < 300
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))  # less than a page of the log
-    try:
-        assert server.ask(*asked)[0] == 503
-        assert server.ask("GET", "/ping")[0] == 503
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert server.ask("GET", "/ping")[0] == 200
-    assert server.ask(*asked)[0] < 300
 
 
 def test_it_starts_before_there_is_a_champion_and_follows_it(asker, row, uri):
@@ -314,7 +276,7 @@ def test_metrics_count_requests_and_report_incidents_and_updates(asker, row):
         assert line in text
 
 
-def test_no_traceback_is_a_callers_and_who_leaves_is_no_fault(asker, row, monkeypatch):
+def test_no_traceback_is_a_callers(asker, row, monkeypatch):
     server = asker()
 
     def fails(*_):
@@ -327,19 +289,6 @@ def test_no_traceback_is_a_callers_and_who_leaves_is_no_fault(asker, row, monkey
         )  # fmt: skip
     assert server.said[-1] == "internal error: ZeroDivisionError: secret"
     assert server.predict(row)[0] == 200
-    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-    scope = {"type": "http", "method": "POST", "path": "/invocations", "headers": headers,
-             "query_string": b""}  # fmt: skip
-    said = list(server.said)
-
-    async def receive():
-        return {"type": "http.disconnect"}
-
-    async def send(_):
-        pass
-
-    asyncio.run(server.app(scope, receive, send))
-    assert server.said == said
 
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "secret", "Bearer \xff"])
@@ -347,12 +296,11 @@ def test_a_wrong_token_is_refused_everywhere_but_at_ping(asker, row, given):
     server = asker(token="secret")
     wrong = {"authorization": given.encode("latin-1")} if given else {}
     assert server.ask("GET", "/ping", headers=wrong, host="example.org")[0] == 200
-    for method, path in (("POST", "/invocations"), ("GET", "/version"),
-                         ("GET", "/metrics")):  # fmt: skip
+    for method, path in (("POST", "/invocations"), ("GET", "/metrics")):
         status, reported = server.ask(method, path, headers=wrong)
         assert (status, "secret" in reported["error"]) == (401, False)
     bearer = {"authorization": "Bearer secret"}
-    assert server.ask("GET", "/version", headers=bearer)[1].startswith("3.")
+    assert server.ask("GET", "/metrics", headers=bearer)[0] == 200
 
 
 def test_other_paths_hosts_and_content_types_are_refused(shared, row):
@@ -362,8 +310,7 @@ def test_other_paths_hosts_and_content_types_are_refused(shared, row):
         assert shared.ask("GET", "/ping", host=host)[0] == status
     for path in ("/docs", "/openapi.json"):
         assert shared.ask("GET", path)[0] == 200
-    status, reported = shared.predict(row, headers={"content-type": "text/plain"})
-    assert (status, "send application/json or text/csv" in reported["error"]) == (415, True)
+    assert shared.predict(row, headers={"content-type": "text/plain"})[0] == 400
 
 
 def test_others_may_ask_with_a_token_alone():

@@ -30,14 +30,14 @@ def follower(published, uri):
 
 def test_a_broken_contract_does_not_hold_up_the_champion(follower, published, uri):
     follower.look()
-    digest, columns = follower.champion.digest, follower.rules.columns
+    digest, names = follower.champion.digest, follower.rules.names
     published.update()
     whole = published.live.settings.contract.read_text()
     published.live.settings.contract.write_text("columns: 3")
     for _ in range(3):
         follower.look()
     assert follower.champion.digest != digest
-    assert follower.rules.columns == columns
+    assert follower.rules.names == names
     assert "contract.yaml" in follower.fault
     assert follower.said.count(follower.fault) == 1
     published.live.settings.contract.unlink()
