@@ -25,9 +25,6 @@ POINTS = sorted(
     for name in re.findall(r'\breach\("([a-z.-]+)"\)', path.read_text())
 )
 """Every failpoint of the product."""
-passed: set[str] = set()
-"""Points that any command of this process has passed."""
-
 
 Caller = Callable[[list[str], Path, str], int]
 """Runs the command line in a folder, with a failpoint; returns its exit code."""
@@ -75,6 +72,7 @@ class Sweep:
     - `prepare`: fills a folder, in which the command then starts.
     - `outcome`: returns what is compared, as JSON, of the folder after the command.
     - `is_done`: whether a user sees that nothing is left to do.
+    - `passes`: points that the command must pass.
     """
 
     words: list[str]
@@ -85,10 +83,10 @@ class Sweep:
     before: Callable[[], Any] = lambda: None
     call: Caller = in_fork
     passages: int = 2
-    """Passages of a point at which the command is killed, spread over all, and at the last; 0:
-    nothing is killed."""
-    actions: tuple[str, ...] = ("raise", "disk-full")
-    """What else happens at each point, from its first passage on."""
+    """Passages of a point at which the command is killed: the first, and others spread evenly."""
+    full: bool = True
+    """Whether the disk is also full at each point, from its first passage on."""
+    passes: Collection[str] = ()
     points: Collection[str] = tuple(POINTS)
     cases: int = 0
     faults: list[str] = field(default_factory=list)
@@ -108,16 +106,15 @@ class Sweep:
         record.unlink(missing_ok=True)
         assert self._one(f"record={record}") in (0, 1, 3)
         points = Counter(record.read_text().split() if record.exists() else ())
-        passed.update(points)
+        assert points.keys() >= set(self.passes), f"not passed: {set(self.passes) - points.keys()}"
         self._one("")
         whole = self._outcome()
         for point in [each for each in self.points if points[each]]:
             count = points[point]
-            kills = {count, *range(1, count, -(-count // self.passages))} if self.passages else ()
-            for number in sorted(kills):
+            for number in sorted({1 + n * count // self.passages for n in range(self.passages)}):
                 self._case(f"{point}=kill@{number}", whole, kills=True)
-            for action in self.actions:
-                self._case(f"{point}={action}", whole)
+            if self.full:
+                self._case(f"{point}=disk-full", whole)
 
     def _case(self, failpoint: str, whole: Any, *, kills: bool = False) -> None:
         self.cases += 1

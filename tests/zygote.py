@@ -132,10 +132,10 @@ class Adopted(subprocess.Popen):
 
 
 def starting(place):
-    """Return the replacement of `subprocess` if the modules that it runs are forks of `place`."""
+    """Return the replacement of `subprocess` if what it runs with ``-P`` are forks of `place`."""
 
     def start(words, **options):
-        if words[1:3] != ["-P", "-m"]:
+        if words[1] != "-P":
             return subprocess.Popen(words, **options)
         return Adopted(place, words, **options)
 
@@ -331,6 +331,10 @@ def _live(asked, files, place):
             if of_tasks:  # in a new Python no one has imported it, and runpy says nothing
                 sys.modules.pop(module, None)
             runpy.run_module(module, run_name="__main__", alter_sys=True)
+        elif asked["words"][0] == "-c":
+            _, text, *words = asked["words"]
+            sys.argv = ["-c", *words]
+            exec(text, {"__name__": "__main__"})
         else:
             sys.argv = asked["words"]
             runpy.run_path(sys.argv[0], run_name="__main__")

@@ -1,7 +1,6 @@
 """Jobs that behave badly, each by the name of its data; run by the worker pool's tests."""
 
 import ctypes
-import gzip
 import os
 import signal
 import subprocess
@@ -78,11 +77,6 @@ def _raise(error):
     raise error
 
 
-def _ignore_signals(_):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    time.sleep(600)
-
-
 def _wait_for(gate):
     """Say that one is there, and go on when the file `gate` is."""
     Path(f"{gate}.{os.getpid()}").touch()
@@ -151,15 +145,8 @@ def _fill(_):
         disk.write(b"x")
 
 
-def _overwrite(log):
-    """Leave bytes of another kind where the events belong, and die."""
-    Path(log).write_bytes(gzip.compress(b"\xff\xfe" * 1000)[:-8])
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 BEHAVIOUR = {
     "fill": _fill,
-    "overwrite": _overwrite,
     "raise": lambda text: _raise(ValueError(text)),
     "audit": lambda text: _raise(LeaseboardError(text)),
     "unavailable": lambda text: _raise(DataUnavailableError(text)),
@@ -171,7 +158,6 @@ BEHAVIOUR = {
     "terminate": lambda _: os.kill(os.getpid(), signal.SIGTERM),
     "segfault": lambda _: ctypes.string_at(0),
     "sleep": lambda seconds: time.sleep(float(seconds)),
-    "ignore": _ignore_signals,
     "wait": _wait_for,
     "hold": _hold_the_interpreter,
     "eat": _eat,
@@ -182,6 +168,5 @@ BEHAVIOUR = {
     "print": _print,
     "print-on": _print_on,
     "threads": _threads,
-    "close": lambda _: os.closerange(3, 100),
     "chdir": lambda _: os.chdir("/"),
 }

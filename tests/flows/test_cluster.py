@@ -3,15 +3,12 @@
 import json
 import os
 import threading
-from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.flows.benchmark import benchmark
-from leaseboard.flows.dispatch import RunOptions, dispatch
 from tests.flows.waiting import until
 
 pytestmark = pytest.mark.dask
@@ -22,16 +19,15 @@ CONFIGURATIONS = 3  # of each stand-in job
 class Machines:
     """A scheduler and its workers, each with a cache and a folder of its own."""
 
-    def __init__(self, zygote, folder, protocol="tcp", **environment):
+    def __init__(self, zygote, folder):
         self._zygote = zygote
         self.folder = folder
-        self._environment = environment
         self.file = folder / "scheduler.json"
         self.workers = []
         self._started = 0
         self.scheduler = self._start(
             "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-            "--scheduler-file", self.file, "--protocol", protocol,
+            "--scheduler-file", self.file,
         )  # fmt: skip
         until(lambda: self.file.exists() and parsed(self.file))  # it is there before its content
         self.address = parsed(self.file)["address"]
@@ -47,13 +43,6 @@ class Machines:
         self.workers.append((worker, cache))
         return worker
 
-    def drop_worker(self):
-        """End a worker, and return its cache."""
-        worker, cache = self.workers.pop()
-        worker.terminate()
-        worker.wait(240)
-        return cache
-
     def wait_for(self, count):
         from distributed import Client
 
@@ -66,7 +55,7 @@ class Machines:
             return self._zygote.start(
                 ["-m", f"distributed.cli.dask_{what}", *arguments],
                 cwd=Path.cwd(), out=log, err=log,
-                env=os.environ | {"PYTHONPATH": root} | self._environment | extra,
+                env=os.environ | {"PYTHONPATH": root} | extra,
             )  # fmt: skip
 
     def close(self):
@@ -103,11 +92,6 @@ def running(machines):
             below = psutil.Process(process.pid).children(recursive=True)
             found[process.pid] = [p for p in below if p.name() == "tasks.processes"]
     return found
-
-
-def run_suite(suite, out, **options):
-    body = partial(benchmark, suite, out, boarded=False)
-    return dispatch(suite, out, RunOptions(1, **options), suite.jobs(), body)
 
 
 def test_a_lost_worker_costs_only_its_job_which_another_does(machines, runner, tmp_path):

@@ -13,6 +13,7 @@ from leaseboard.flows import cli, dispatch
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from tests.flows.waiting import until
+from tests.sweep import query
 
 SLEEPER = '''
 import subprocess
@@ -75,6 +76,7 @@ def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, z
     assert code == 143, complained.read_text()
     assert "1 finished job kept" in complained.read_text().strip().splitlines()[-1]
     assert [result.name for result in results.read_results(out)] == ["vanilla"]
+    assert not query(tmp_path / "mlflow.db", "select * from runs where status = 'RUNNING'")
 
 
 @pytest.fixture

@@ -113,12 +113,6 @@ def test_a_run_shows_its_leaderboard_fails_with_a_job_and_is_cancelled(home, ser
     assert state(server, run).is_cancelled()
     assert [each.name for each in read_results(home / "runs" / "waiting")] == ["vanilla"]
 
-    (home / "go").touch()
-    run = trigger(server, "waiting")
-    until(lambda: state(server, run).is_final(), home, process)
-    assert state(server, run).is_completed()
-    assert len([name for name in jobs(server, run) if "repetition" in name]) == 1
-
 
 def test_a_live_model_is_updated_step_by_step(home, server, scheduling):
     World(home)

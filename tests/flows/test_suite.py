@@ -1,7 +1,8 @@
-"""A suite's run: resumed, interrupted, killed, and with a tracking store in trouble."""
+"""A suite's run: resumed, and with a tracking store in trouble."""
 
 import socket
 import sqlite3
+import threading
 
 import pytest
 
@@ -88,8 +89,6 @@ class TestTrackingInTrouble:
             runner.uri.removeprefix("sqlite:///"), check_same_thread=False
         )
         connection.execute("BEGIN EXCLUSIVE")
-        import threading
-
         threading.Timer(1.0, connection.close).start()
 
         assert runner.run().problems == []
