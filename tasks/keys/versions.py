@@ -43,7 +43,6 @@ _USING = (
     "leaseboard.tasks.machine.yaml_files",
     "leaseboard.tasks.jobs.job",
     "leaseboard.tasks.store.database",
-    "leaseboard.tasks.store.record_table",
     "leaseboard.tasks.store.recorded",
     "leaseboard.tasks.keys.versions",
 )

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -29,10 +28,7 @@ from leaseboard.tasks.evaluate.trials.optimisers import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.processes.limits import Limits
-from leaseboard.tasks.store.recorded import Record, Store
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.store.record_table import Records
+from leaseboard.tasks.store.recorded import Record, Records, Store
 
 _LIBRARIES = {
     "guided": ("hyperopt",),
