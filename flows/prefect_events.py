@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from leaseboard.flows.console import report_outage, say
+from leaseboard.flows.console import report_outage
 
 SUITE, MODEL = "leaseboard.suite", "leaseboard.model"
 """Resources: ``leaseboard.suite.NAME`` and ``leaseboard.model.NAME``."""
@@ -42,10 +42,7 @@ def emit(
     try:  # or else the end of this process would wait for it
         httpx.get(f"{url.rstrip('/')}/health", timeout=2)
     except httpx.HTTPError:
-        if current_run():
-            report_outage()
-        else:
-            say(f"leaseboard: Prefect does not answer: no event {event} of {name}", err=True)
+        report_outage()
         return
     # It warns of what it still sends at the end of a command.
     logging.getLogger("EventsWorker").setLevel(logging.ERROR)

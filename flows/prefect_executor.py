@@ -174,8 +174,8 @@ def in_one_run(
 
     # A server that is gone is asked again for a quarter of a minute, not for a whole one.
     chosen = {PREFECT_API_URL: url, PREFECT_CLIENT_MAX_RETRIES: 3}
+    check_answers(url)
     with temporary_settings(chosen), get_client(sync_client=True) as client:
-        check_answers(client, url)
         # What an earlier flow of this process left may talk to a server that is gone.
         ConcurrencySlotAcquisitionWithLeaseService.drain_all(timeout=LEFT_SECONDS)
         try:
@@ -235,9 +235,10 @@ def logged() -> Iterator[None]:
         yield
 
 
-def check_answers(client: SyncPrefectClient, url: str) -> None:
+def check_answers(url: str) -> None:
     """Raise LeaseboardError if Prefect's server at `url` does not answer."""
-    error = client.api_healthcheck()
+    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
+        error = client.api_healthcheck()
     if error is None:
         return
     cause = str(error) or type(error).__name__

@@ -51,8 +51,7 @@ Output = Annotated[Path | None, opt("Path to write to.", "PATH")]
 Port = Annotated[int, opt("Port to listen on.", "PORT", min=1, max=65535)]
 Register = Annotated[str | None, opt("Register the best model in MLflow as challenger.", "NAME")]
 RunDir = Annotated[Path | None, opt("Folder for results (default: one below runs).", "DIR")]
-Seed = Annotated[int, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
-OptionalSeed = Annotated[int | None, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
+Seed = Annotated[int | None, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
 Settings = Annotated[list[str] | None, opt("Setting; repeatable.", "KEY=VALUE", "--set")]
 SuiteName = Annotated[
     str,

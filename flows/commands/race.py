@@ -55,7 +55,7 @@ def race(
     algorithm: Algorithms,
     data: Data,
     target: Target = None,
-    seed: Seed = 0,
+    seed: Seed = None,
     settings: Settings = None,
     labels: Labels = None,
     split: Annotated[str | None, opt(_SPLIT, "ROWS")] = None,
@@ -86,7 +86,7 @@ def race(
             given["labels"] = str(arrival)
     suite = race_suite(
         algorithms=[_contender(each, given) for each in algorithm],
-        data=[reference], seeds=[seed], budget=budget, metric=metric,
+        data=[reference], seeds=[seed or 0], budget=budget, metric=metric,
     )  # fmt: skip
     jobs, asked = suite.jobs(), len(algorithm)
     if register is not None:

@@ -38,7 +38,9 @@ def schedule(port: Port = 4200) -> int:
                 stack.enter_context(server)
                 os.environ["PREFECT_API_URL"] = server.wait()
                 say(f"Prefect: http://127.0.0.1:{port}")
-            _check_answers(os.environ["PREFECT_API_URL"])
+            from leaseboard.flows.prefect_executor import check_answers
+
+            check_answers(os.environ["PREFECT_API_URL"])
             # Prefect's runner ends itself alone; a service, all that it has started.
             path = os.pathsep.join(filter(None, sys.path))
             runner = Service(
@@ -56,14 +58,3 @@ def schedule(port: Port = 4200) -> int:
         raise LeaseboardError(f"Prefect's runner ended with exit code {code}: start it again")
     say("the schedule is stopped")
     return 0
-
-
-def _check_answers(url: str) -> None:
-    from prefect.client.orchestration import get_client
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    from leaseboard.flows.prefect_executor import check_answers
-
-    chosen = {PREFECT_API_URL: url}
-    with temporary_settings(chosen), get_client(sync_client=True) as client:
-        check_answers(client, url)
