@@ -86,8 +86,7 @@ def listening(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def output_folder(path: Path) -> Path:
-    """Return `path` as an existing, writable folder."""
-    check_writable(path)
+    """Return `path` as an existing folder."""
     path.mkdir(parents=True, exist_ok=True)
     return path.resolve()
 
@@ -96,13 +95,6 @@ def check_file(path: Path) -> None:
     """Raise UsageError if a file cannot be written at `path`; create nothing."""
     if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
         raise UsageError(f"cannot write {str(path)!r}: name a file in a writable folder")
-
-
-def check_writable(path: Path) -> None:
-    """Raise UsageError if `path` is not, or cannot become, a writable folder; create nothing."""
-    there = next(place for place in (path, *path.resolve().parents) if place.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write to {str(path)!r}: name a writable folder")
 
 
 def say_damage(found: Iterable[Damage]) -> None:

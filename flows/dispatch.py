@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.parts import command_for
 from leaseboard.flows.benchmark import Executor, JobWaitsError, Outcome, benchmark, idle
-from leaseboard.flows.console import check_writable, terminable
+from leaseboard.flows.console import terminable
 from leaseboard.flows.prefect_events import RUN_ENDED, SUITE, current_run, emit
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.folder.results import TABLE, read_table
@@ -76,7 +76,6 @@ def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
 def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
     """Run a suite to its end, and print its results."""
     prepare_environment()
-    check_writable(out)
     uri = paths.tracking_uri()
     check_address(uri)
     body = partial(benchmark, suite, out, tracking_uri=uri, boarded=options.boarded)
@@ -131,7 +130,9 @@ def dispatch(
 
             executor: PrefectExecutor = DaskExecutor(options.cluster, suite.limits, options.work)
         else:
-            pool = stack.enter_context(_pool(suite, options, expected))
+            size = max(1, min(options.workers or os.cpu_count() or 1, len(expected)))
+            pool = stack.enter_context(WorkerPool(size, suite.limits, work=options.work))
+            pool.warm(len(expected))
             runs = partial(run_planned, pool, out)
             if options.local and not inside:
                 return Executor(runs, pool.size, pool.stop).perform(body)
@@ -152,14 +153,6 @@ def dispatch(
         ended = partial(final_state, suite.name)
         outcome = in_one_run("benchmark", suite.name, address, executor, body, ended)
         return outcome
-
-
-@contextmanager
-def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
-    size = min(options.workers or os.cpu_count() or 1, len(expected))
-    with WorkerPool(max(1, size), suite.limits, work=options.work) as pool:
-        pool.warm(len(expected))
-        yield pool
 
 
 def final_state(suite: str, made: Outcome) -> State[Any]:
