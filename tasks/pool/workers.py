@@ -136,7 +136,7 @@ class WorkerPool:
 
         - `key`: of the planned job; empty for an unplanned one.
         """
-        worker = self._idle.get()
+        untrusted, worker = is_untrusted(job), self._idle.get()
         try:
             self._check()
             worker = worker or self._start()
@@ -144,7 +144,7 @@ class WorkerPool:
             found = self._attempt(worker, job, key, folder, prepared)
             spent = worker.child.spent
         finally:
-            if worker is not None and (not worker.fit or is_untrusted(job)):
+            if worker is not None and (untrusted or not worker.fit):
                 self._end(worker)
                 worker = None
             self._idle.put(worker)
