@@ -17,8 +17,8 @@ from leaseboard.flows.live_update import UpdateBody, run_update
 from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, current_run, emit
 from leaseboard.flows.prefect_executor import (
     PrefectExecutor,
-    as_deployed,
     in_one_run,
+    logged,
     named_after,
 )
 from leaseboard.tasks.live.candidates import CHAMPION, ROLLED_BACK
@@ -72,7 +72,15 @@ def update_live_model(
     The MLflow store is that of MLFLOW_TRACKING_URI, and what FILE.yaml names by a variable is of
     the environment: Prefect shows the parameters of a flow to everyone.
     """
-    return as_deployed(lambda: _scheduled(Path(file), Path(out) if out else None))
+    prepare_environment()
+    settings, uri = read_settings(Path(file)), paths.tracking_uri()
+    home, executor = home_of(settings.name, Path(out) if out else None), PrefectExecutor()
+    with logged():
+        result = run_update(
+            settings, home, datetime.now(UTC), file=Path(file), tracking_uri=uri,
+            carry_out=lambda body: executor.perform(lambda _: _steps(body, executor)),
+        )  # fmt: skip
+        return _ended(settings.name, uri, result)
 
 
 def in_flow(name: str, url: str, body: UpdateBody, uri: str) -> UpdateResult:
@@ -103,15 +111,3 @@ def _ended(name: str, uri: str, result: UpdateResult) -> State[Any]:
     emit(RUN_ENDED, MODEL, name, {**about, **result.counts, "links": links})
     wrong = "Incident" if result.incidents or result.rejected else "Completed"
     return Completed(name=wrong, message=summary)
-
-
-def _scheduled(file: Path, out: Path | None) -> State[Any]:
-    """Update in the flow run that this is called in."""
-    prepare_environment()
-    settings, uri = read_settings(file), paths.tracking_uri()
-    executor = PrefectExecutor()
-    result = run_update(
-        settings, home_of(settings.name, out), datetime.now(UTC), file=file, tracking_uri=uri,
-        carry_out=lambda body: executor.perform(lambda _: _steps(body, executor)),
-    )  # fmt: skip
-    return _ended(settings.name, uri, result)

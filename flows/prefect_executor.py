@@ -24,13 +24,12 @@ from prefect.events.worker import EventsWorker
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
-from prefect.states import Failed
 from prefect.utilities.annotations import quote
 from typing_extensions import override
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import Executor
-from leaseboard.flows.console import listening, report_outage, say, terminable
+from leaseboard.flows.console import listening, report_outage, terminable
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import failed
@@ -186,16 +185,6 @@ def in_one_run(
             outcome = work.outcome(error)
             report_outage()
     return outcome
-
-
-def as_deployed(work: Callable[[], State[Any]]) -> State[Any]:
-    """Return the state of the current flow run, of a deployment, after `work`."""
-    with logged():
-        try:
-            return work()
-        except LeaseboardError as error:
-            say(f"leaseboard: {error}", err=True)
-            return Failed(message=str(error))
 
 
 def run_name(name: str, at: datetime | None = None) -> str:

@@ -23,7 +23,7 @@ from leaseboard.flows.console import say
 from leaseboard.flows.dispatch import RunOptions, execute, final_state, open_suites
 from leaseboard.flows.gate import Gate
 from leaseboard.flows.live_flow import update_live_model
-from leaseboard.flows.prefect_executor import as_deployed, named_after
+from leaseboard.flows.prefect_executor import logged, named_after
 from leaseboard.tasks.jobs.suites.timetable import Scheduled as Entry
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
 from leaseboard.tasks.machine import paths
@@ -54,15 +54,12 @@ def benchmark(
     is that of MLFLOW_TRACKING_URI: an address may hold a password, and Prefect shows the
     parameters of a flow to all users.
     """
-
-    def work() -> State[Any]:
+    with logged():
         paths.use_conf(conf)
         opened = open_suites(suite, Path(out) if out else None)
         ends = [final_state(each.name, execute(each, home, RunOptions(workers)))
                 for each, home in opened]  # fmt: skip
         return next(filter(State.is_failed, ends), ends[-1])
-
-    return as_deployed(work)
 
 
 @flow(name="gate", flow_run_name=named_after("suite"), persist_result=False)
@@ -70,8 +67,7 @@ def gate_suite(
     suite: Suite, conf: Conf = None, out: Out = None, workers: Workers = None
 ) -> State[Any]:
     """Compare a suite with its accepted scores, as `leaseboard gate` does."""
-
-    def work() -> State[Any]:
+    with logged():
         paths.use_conf(conf)
         made = Gate(suite, Path(out) if out else None, RunOptions(workers, boarded=False))
         verdict = made.compare()
@@ -79,8 +75,6 @@ def gate_suite(
         say(page)
         publish(create_markdown_artifact, page, artifact_key(made.name, "gate"), message)
         return Failed(message=message) if verdict.exit_code else Completed(message=message)
-
-    return as_deployed(work)
 
 
 def serve_schedules(conf: Path) -> None:
