@@ -21,7 +21,6 @@ from leaseboard.flows.commands.options import (
     arg,
     opt,
     parse_settings,
-    show_table,
 )
 from leaseboard.flows.console import check_file, say
 from leaseboard.tasks.machine import paths
@@ -37,9 +36,6 @@ if TYPE_CHECKING:
 
 _LEVEL = "Also give the interval that covers this share of the numbers, such as 0.9."
 Table = Annotated[Path, arg("Table: csv, parquet, arff or libsvm.")]
-SHOWN = 5
-"""Number of the last predictions that are printed."""
-
 NAMED = 10
 """Number of columns of a kind that are named."""
 
@@ -282,7 +278,6 @@ def _print(
     as_json: bool,
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
-    from leaseboard.tasks.models.stream_model import PREDICTION
     from leaseboard.tasks.score.frame import describe_metrics
 
     model, rows = stream.model, len(learned.predictions)
@@ -307,13 +302,6 @@ def _print(
     if learned.new:
         named = (f"{name} ({stream.kinds.get(name, 'empty')})" for name in learned.new)
         say(f"new columns: {', '.join(named)}")
-    last = learned.predictions[[stream.target, PREDICTION]].tail(SHOWN)
-    cells = [
-        (str(row + 1), *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in values))
-        for row, *values in last.itertuples()
-    ]
-    show_table("the last predictions, each before its label was learned:",
-               ("row", *last.columns), cells)  # fmt: skip
     say(
         f"learned {rows} rows of {stream.target} in {cpu_seconds:.3f} CPU s;"
         f" {model.examples} in all"
