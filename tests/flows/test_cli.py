@@ -224,7 +224,7 @@ def test_check_names_the_rule_that_an_algorithm_breaks(leaseboard, tmp_path):
 
     assert "FAILED  seeded" in text
     assert "FAILED  global_randomness" in text
-    assert "ok      settings" in text
+    assert "ok      audit" in text
 
 
 def test_a_missing_file_leaves_no_folder_behind(leaseboard, tmp_path):
