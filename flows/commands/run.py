@@ -85,7 +85,7 @@ def _show_plan(loaded: Suite, home: Path) -> int:
     names = loaded.data_names
     planned = plan_jobs(loaded, home, lambda each: loading.load(each).digest)
     rows = [
-        (e.job.name, names.get(e.job.data, e.job.data), str(e.job.seed), e.key, _state(e, home))
+        (e.job.name, names.get(e.job.data, e.job.data), str(e.job.seed), e.key, _state(e))
         for e in planned
     ]
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
@@ -104,17 +104,11 @@ def _show_plan(loaded: Suite, home: Path) -> int:
     return 0 if any(not entry.obstacle for entry in planned) else 3
 
 
-def _state(entry: Planned, home: Path) -> str:
-    """Return what happens to a job, with the last status of one that failed."""
-    from leaseboard.tasks.folder.results import job_folder, look
-    from leaseboard.tasks.jobs.job import Result
-
+def _state(entry: Planned) -> str:
+    """Return what happens to a job."""
     if entry.fault or entry.obstacle:
         return "crash" if entry.fault else "skipped"
-    if entry.done:
-        return "done"
-    before = look(job_folder(home, entry.key), entry.key)
-    return f"to run (was {before.status})" if isinstance(before, Result) else "to run"
+    return "done" if entry.done else "to run"
 
 
 def report(
