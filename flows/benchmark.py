@@ -377,7 +377,7 @@ def show_board(
     about: dict[str, Any] = {"answer": found.answer["best"], "page": str(page)}
     if uri is None:
         return "", about
-    given = {"uri": uri, "out": out, "suite": suite, "report": page, "logged": True}
+    given = {"uri": uri, "out": out, "report": page, "logged": True}
     try:
         place = executor.call(plain.record, results, name, found, **given)
     except TrackingError as error:

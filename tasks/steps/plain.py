@@ -154,7 +154,6 @@ def record(
     *,
     out: Path | None = None,
     uri: str | None = None,
-    suite: Suite | None = None,
     report: Path | None = None,
     logged: bool = False,
     flow_run: str = "",
@@ -165,7 +164,6 @@ def record(
 
     - `out`: the run folder with the event logs.
     - `uri`: the store; the one of this project by default.
-    - `suite`: says what its datasets are called.
     - `report`: the page, to be attached.
     - `logged`: the jobs were logged while they ran; the leaderboard alone is missing.
     - `flow_run`: the address of the flow run of which this is a step; as a task it knows its own.

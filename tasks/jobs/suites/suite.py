@@ -152,8 +152,6 @@ class Suite(Strict):
     """Codes of diagnostics that are not shown, such as `LB003`."""
     name: str = ""
     """The file's own name replaces it."""
-    file: str = ""
-    """The path replaces it by which `run` was given the file; empty for a suite that is named."""
     _wanted: Mapping[tuple[str, str], int] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -269,8 +267,7 @@ def load_suite(name: str, conf: Path) -> Suite:
     path = suite_path(name, conf)
     if is_group(path):
         raise UsageError(f"{name} is a group of suites: name one of those in {path}")
-    own = str(path) if str(path) == name else ""
-    return load_yaml(path, Suite).model_copy(update={"name": path.stem, "file": own})
+    return load_yaml(path, Suite).model_copy(update={"name": path.stem})
 
 
 def is_group(path: Path) -> bool:
