@@ -46,9 +46,7 @@ def labels_of(y: Any) -> NDArray[np.float32]:
     given = np.asarray(y)
     if given.ndim != 1:
         raise ValueError(f"labels of shape {given.shape} must be one number an example")
-    if given.dtype.kind not in "fiu" or not (np.abs(given) <= LARGEST).all():
-        return np.array([regression_label(label) for label in _singles(given)], dtype=np.float32)
-    return given.astype(np.float32)
+    return np.array([regression_label(label) for label in _singles(given)], dtype=np.float32)
 
 
 def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
@@ -82,9 +80,7 @@ def importances_of(w: Any, n: int) -> NDArray[np.float32]:
     found = np.asarray(w)
     if found.shape != (n,):
         raise ValueError(f"importances of shape {found.shape} for {n} examples: give one each")
-    if found.dtype.kind not in "fiu" or not ((found >= 0) & (found <= MOST)).all():
-        return np.array([importance_of(one) for one in _singles(found)], dtype=np.float32)
-    return found.astype(np.float32)
+    return np.array([importance_of(one) for one in _singles(found)], dtype=np.float32)
 
 
 def _singles(given: NDArray[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from leaseboard.algorithms.environments.selecting import Probe
 
 
 @given(s=st.integers(1, 60), t=st.integers(1, 60), alpha=st.floats(1e-3, 0.5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_exact_upper_bound_grows_with_the_training_count(s, t, alpha):
     """The step of its proof that lets H_S replace H*."""
     values = [bounds.exact_upper(correct, s, t, alpha) for correct in range(s + 1)]
@@ -40,7 +40,7 @@ def best(n=20, m=10, train_rows=2_400_000, delta=0.5):
 
 
 @given(s=st.integers(2, 400), n=st.integers(1, 30), share=st.floats(0, 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_best_bounds_grow_with_their_counts(s, n, share):
     """As H_S may replace H* only if it can only raise the bound."""
     estimator = best(n=n, m=4, train_rows=2000, delta=0.05)

@@ -38,7 +38,7 @@ def test_the_bet_is_fair_where_the_claim_holds_with_equality(e):
 
 def test_the_best_is_dropped_no_more_often_than_delta():
     """Six that are alike but for the first, which is better by just epsilon: the hardest case."""
-    runs, delta = 150, 0.2
+    runs, delta = 80, 0.2
     algorithm = EarlyStoppedCV(epsilon=0.05, delta=delta)
     wrong = 0
     for seed in range(runs):

@@ -42,7 +42,7 @@ def test_finds_the_best_configuration(scheduler, bounds):
 
 
 def test_tighter_bounds_need_fewer_rows():
-    draws = [SimulatedLearners(ACCURACIES, 20_000, 5_000, seed) for seed in range(5)]
+    draws = [SimulatedLearners(ACCURACIES, 20_000, 5_000, seed) for seed in range(2)]
     rows = [
         sum(run(ABC(bounds=kind), learners)[0][-1].at for learners in draws)
         for kind in ("best", "paper")

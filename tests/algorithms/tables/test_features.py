@@ -77,7 +77,7 @@ ODD = (
 NAMES = ("x", "y", "c", "c=red", "d=x", "d", 1, 2, "2", 1.0, True, "t", "t days", "x is missing")
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_the_quick_way_never_reads_an_example_differently(data):
     """For any names and values, learned or not: the same numbers, or left to `values`."""
