@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import UsageError
 
 CONF_KINDS = ("suites", "data", "spaces", "baselines")
@@ -17,6 +16,19 @@ IMPORTED_FROM = Path(__file__).parents[3]
 
 _PACKAGED_CONF = IMPORTED_FROM / "leaseboard" / "_conf"
 _CHECKOUT_CONF = IMPORTED_FROM / "conf"
+
+
+def cache_dir() -> Path:
+    """Return the folder of fetched data, frameworks, and the store of trials and probes.
+
+    ``LEASEBOARD_CACHE`` names it; otherwise it is ``leaseboard`` in the user's cache folder.
+    """
+    place = os.environ.get("LEASEBOARD_CACHE")
+    place = place or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/leaseboard"
+    try:
+        return Path(place).expanduser().resolve()
+    except RuntimeError as error:
+        raise UsageError("this user has no home: set LEASEBOARD_CACHE to a folder") from error
 
 
 def store_place() -> Path | str:

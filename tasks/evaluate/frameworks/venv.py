@@ -12,9 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, unknown
-from leaseboard.tasks.machine.paths import shipped_conf
+from leaseboard.tasks.machine.paths import cache_dir, shipped_conf
 
 _COMPLETE = "complete"
 """Written last: an environment whose installation was interrupted does not count."""
