@@ -15,7 +15,6 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.parts import PARTS, command_for
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.machine.paths import cache_dir
 from leaseboard.tasks.track.store import SQLITE, open_store, reported
 from leaseboard.tasks.track.tracker import end_suites
 from leaseboard.tasks.track.writers import ClientWriter, every, has_writer, search
