@@ -28,17 +28,9 @@ class Failing(SimulatedLearners):
         return super().measure(configuration, rows, test_rows)
 
 
-def run(name, environment, settings=None, seed=1, **kwargs):
-    env = SamplesEnvironment(environment, initial_rows=100, **kwargs)
-    return audited(name, registry.build(name, settings), env, seed), env
-
-
-def learners(seed=0):
-    return SimulatedLearners(ACCURACIES, 20_000, 5_000, seed)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_everyone_survives_configurations_that_crash(name):
     environment = Failing(ACCURACIES, 2000, 500, 0, failing={0, 4}, rows=150)
-    events, env = run(name, environment, seed=2)
+    env = SamplesEnvironment(environment, initial_rows=100)
+    events = audited(name, registry.build(name), env, seed=2)
     assert events[-1].score == environment.real_accuracy(env.champion)

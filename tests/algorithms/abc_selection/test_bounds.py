@@ -24,16 +24,6 @@ def test_the_exact_upper_bound_grows_with_the_training_count(s, t, alpha):
     assert values == sorted(values)
 
 
-def test_a_single_exact_bound_is_valid_and_nearly_used_up():
-    """One event alone fails almost as often as it may, so there is little left to gain."""
-    s, t, alpha, repeats = 300, 200, 0.1, 4000
-    rng = np.random.default_rng(5)
-    in_sample = rng.hypergeometric(400, 100, s, size=repeats)
-    uppers = np.array([bounds.exact_upper(int(x), s, t, alpha) for x in in_sample])
-    rate = np.mean((400 - in_sample) / t > uppers + 1e-12)
-    assert 0.06 < rate <= alpha + 2 * math.sqrt(alpha * (1 - alpha) / repeats)
-
-
 def best(n=20, m=10, train_rows=2_400_000, delta=0.5):
     t = train_rows // 4
     return bounds.Estimator(kind="best", n=n, m=m, train_rows=train_rows, t=t, delta=delta)

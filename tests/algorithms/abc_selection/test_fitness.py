@@ -11,10 +11,7 @@ from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.events import (
-    MonotonicityViolated,
-    of,
-)
+from leaseboard.algorithms.events import MonotonicityViolated, of
 from tests.selections import SimulatedLearners
 
 
@@ -55,11 +52,11 @@ class Growing(SimulatedLearners):
         return doublings / 40
 
 
-def selected(bounds="best", accuracies=(0.6, 0.8, 0.85), **settings):
+def selected():
     """Return the events and the environment of a selection whose best configuration is not fit."""
-    learners = Growing(accuracies, 64_000, 16_000, seed=0)
+    learners = Growing((0.6, 0.8, 0.85), 64_000, 16_000, seed=0)
     env = SamplesEnvironment(learners, initial_rows=1000)
-    algorithm = ABC(bounds=bounds, delta=0.05, **settings)
+    algorithm = ABC(bounds="best", delta=0.05)
     return list(play("abc", algorithm, env, seed=0)), env
 
 
@@ -84,12 +81,6 @@ def test_the_best_is_kept_though_it_fits_no_sample_and_is_named():
     assert {event.configuration for event in of(events, MonotonicityViolated)} == {2}
     first = of(events, MonotonicityViolated)[0]
     assert first.rise == pytest.approx(0.025, abs=0.002)
-
-
-def test_the_papers_form_drops_it_unseen():
-    events, env = selected("paper")
-    assert env.champion == 1
-    assert not of(events, MonotonicityViolated)
 
 
 def counts(rows, right, half=None, test_rows=1000):

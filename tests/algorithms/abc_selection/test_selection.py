@@ -8,11 +8,7 @@ import pytest
 
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.events import (
-    Eliminated,
-    ProbeFinished,
-    of,
-)
+from leaseboard.algorithms.events import Eliminated, ProbeFinished, of
 from tests.algorithms.played import audited
 from tests.selections import SimulatedLearners
 

@@ -8,8 +8,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
 from leaseboard.algorithms.tables.inputs import (
     codes_of,
-    importance_of,
-    importances_of,
 )
 
 DAYS = np.array(["2024-01-02", "2024-01-03"], dtype="datetime64[ns]")
@@ -28,12 +26,6 @@ def test_what_numpy_would_make_numbers_of_is_refused():
     for given in NO_BLOCKS.values():
         with pytest.raises(UsageError, match=r"must hold numbers .*: make a DataFrame of other"):
             examples_of(given)
-
-
-@pytest.mark.parametrize("w", [0.0, 1e-50, 1e-40, 0.5, 1, 1e9])
-def test_one_importance_is_0_where_that_of_a_block_is(w):
-    assert np.float32(importance_of(w)) == importances_of([w], 1)[0]
-    assert bool(importance_of(w)) == bool(importances_of([w], 1)[0])
 
 
 @pytest.mark.parametrize("classes", [[0, 1], [False, True], np.array([0.0, 1.0])], ids=str)
