@@ -17,9 +17,9 @@ from leaseboard.algorithms.errors import unknown
 
 LEARNERS: dict[str, dict[str, str]] = {
     "autovw": {"stock": "numbers"},
-    "capymoa": {"arf": "all", "hat": "classes", "srp": "classes"},
+    "capymoa": {"arf": "all", "srp": "classes"},
     "river": {
-        **dict.fromkeys(("linear", "linear-plain", "hat", "arf", "srp", "amf", "bandit"), "all"),
+        **dict.fromkeys(("linear", "hat", "arf", "srp", "amf"), "all"),
         "amrules": "numbers",
         "alma": "two classes",
     },
@@ -41,11 +41,10 @@ class StreamFramework(Algorithm[StreamEnvironment]):
         ``autovw``, AutoVW of FLAML 2.7 with Vowpal Wabbit 9, as in its notebook, on the dataset's
         groups of columns as namespaces.
     learner : str
-        Which of that system's, see `LEARNERS`: linear models whose gradient is clipped, or is not
-        (``linear-plain``), or with a bandit over their learning rates; a Hoeffding adaptive tree
-        (``hat``), an adaptive random forest (``arf``), streaming random patches (``srp``),
-        an aggregated Mondrian forest (``amf``),
-        adaptive model rules (``amrules``), ALMA, and the stock AutoVW.
+        Which of that system's, see `LEARNERS`: linear models whose gradient is clipped, a
+        Hoeffding adaptive tree (``hat``), an adaptive random forest (``arf``), streaming random
+        patches (``srp``), an aggregated Mondrian forest (``amf``), adaptive model rules
+        (``amrules``), ALMA, and the stock AutoVW.
 
     Notes
     -----
@@ -181,10 +180,8 @@ class PrunedStudy(OutsideSearch):
 
     Parameters
     ----------
-    pruner : {"median", "halving", "hyperband"}
-    sampler : {"grid", "tpe"}
-        Every configuration once in a random order, or Optuna's default, TPE, with as many trials,
-        which may come back to one.
+    pruner : {"median", "halving"}
+        Of trials of every configuration once, in a random order.
     startup_trials : int
         Of the median pruner: complete trials before it prunes any; 5 there.
     min_resource : int or "auto"
@@ -193,14 +190,12 @@ class PrunedStudy(OutsideSearch):
     Notes
     -----
     A sample is as many times the one before as the pruner's reduction factor, 4 by its default
-    for ``halving``, and 4 for ``median``, which has none. For ``hyperband`` it is 3, its default,
-    unless that makes more than the 6 brackets which its documentation advises at most.
+    for ``halving``, and 4 for ``median``, which has none.
     """
 
     system: ClassVar[str] = "optuna"
 
-    pruner: Literal["median", "halving", "hyperband"] = "median"
-    sampler: Literal["grid", "tpe"] = "grid"
+    pruner: Literal["median", "halving"] = "median"
     startup_trials: Annotated[int, Field(ge=0)] = 5
     min_resource: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from functools import cached_property
 from time import perf_counter, process_time
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -196,19 +196,11 @@ Labelled = tuple[Any, NDArray[Any]]
 """Rows, and their labels."""
 
 
-class Choices(Protocol):
-    """Configurations, and what makes models of them; their module is part of a probe's key."""
+Build = Callable[[Parameters], Any]
+"""Makes an untrained model of a configuration; the same one at every call."""
 
-    @property
-    def configurations(self) -> Sequence[Parameters]:
-        """All, by number."""
-
-    @property
-    def classes(self) -> Sequence[str]:
-        """Learners from anywhere, as ``package.module:Class``."""
-
-    def build(self, parameters: Parameters) -> Any:
-        """Return an untrained model; the same one at every call."""
+CANDIDATES = "leaseboard.tasks.evaluate.learners.candidates"
+"""The module that makes the models of recorded probes, which is part of their key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,22 +282,21 @@ class RecordedFits:
     """
 
     split: Shuffled
-    candidates: Choices
+    configurations: Sequence[Parameters]
+    build: Build
     store: Store | None
     _: KW_ONLY
     probe_seconds: float | None = 3600.0
 
     def __post_init__(self) -> None:
-        self.configurations = self.candidates.configurations
         self.train_rows, self.test_rows = self.split.train_rows, self.split.test_rows
         self._seen: dict[tuple[int, OnPrefix | OnFolds], Any] = {}
 
     def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
         """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
-            code=(__name__, type(self.candidates).__module__),
+            code=(__name__, CANDIDATES),
             libraries=("lightgbm",),
-            classes=self.candidates.classes,
             configuration=dict(self.configurations[configuration]),
             samples=self.split.identity,
             limit=self.probe_seconds,
@@ -329,13 +320,13 @@ class RecordedFits:
         counts = asked.prepare(samples)
 
         def measure() -> Record:
-            return asked.measure(self.candidates.build(parameters), samples)
+            return asked.measure(self.build(parameters), samples)
 
         if self.probe_seconds is None:
             called = call_here(measure)
         else:
             with suppress(Exception):  # the fork, which inherits its library, says why
-                self.candidates.build(parameters)
+                self.build(parameters)
             called = call(measure, of_one_thread(self.probe_seconds))
         ending = called.ending
         if ending.status == "ok":

@@ -22,7 +22,7 @@ from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
 from leaseboard.tasks.live.rows import Snapshot, features_of, to_json
 from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.models.logged import CANDIDATE, KEY, LIVE, About, log
+from leaseboard.tasks.models.logged import CANDIDATE, KEY, LIVE, log
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.store.live_tables import ModelCandidate
 from leaseboard.tasks.track.store import experiment, open_store, reported
@@ -120,7 +120,7 @@ def _add(
     text = f"`{candidate.name}` predicts `{live.settings.data.target}`."
     # Without an example: its rows would outlast their deletion by id or age.
     model = Snapshot(features, learned)
-    return log(client, place, live.settings.name, model, None, tags, About(text))
+    return log(client, place, live.settings.name, model, None, tags, text)
 
 
 def closed_days(record: ModelRecord, number: int) -> dict[str, dict[str, float]]:

@@ -230,10 +230,10 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     module = folds if result.environment == FoldsEnvironment.kind else samples
     options = module.Options(**job.environment)
-    rows, drawn = candidates.on_split(dataset, options, job.environment_seed)
+    rows, _, build = candidates.on_split(dataset, options, job.environment_seed)
     train, test = rows.rows()
     labels = sampled.labels_of(dataset)
-    model = able(drawn.build(dict(result.champion or {})), labels[train])
+    model = able(build(dict(result.champion or {})), labels[train])
     pipeline = Pipeline([("columns", UnitRangeEncoder()), ("model", model)])
     return Fit(dataset, pipeline, labels, train, test)
 

@@ -7,7 +7,6 @@ import logging
 import tempfile
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.machine.paths import variable_set
 from leaseboard.tasks.models.model import FILE, TableModel, load_file
-from leaseboard.tasks.track.records import DataInput
 from leaseboard.tasks.track.writers import every
 
 if TYPE_CHECKING:
@@ -37,20 +35,6 @@ MOST_DESCRIPTION = 5000
 _CODE = Path(__file__).with_name("served.py")
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """All that MLflow's pages show of a model in addition to its tags and signature.
-
-    - `description`: Markdown, of the version.
-    - `metrics`: of the job that found it, at the end of that; on `data`.
-    """
-
-    description: str
-    params: Mapping[str, str] = field(default_factory=dict)
-    metrics: Mapping[str, float] = field(default_factory=dict)
-    data: DataInput | None = None
-
-
 def log(
     client: MlflowClient,
     experiment_id: str,
@@ -58,7 +42,7 @@ def log(
     model: TableModel,
     example: pd.DataFrame | None,
     tags: Mapping[str, str],
-    about: About,
+    description: str,
 ) -> ModelVersion:
     """Log a model and make a version of the registered model `name` of it, with `tags`.
 
@@ -66,7 +50,9 @@ def log(
     a kill left of an earlier call is used, or removed if it is not whole.
 
     - `example`: rows as a caller would send them; None if they must not be stored.
+    - `description`: Markdown, for MLflow's pages.
     """
+    from mlflow.entities import LoggedModelOutput
     from mlflow.exceptions import MlflowException
 
     run = _run(client, experiment_id, tags[KEY])
@@ -80,16 +66,16 @@ def log(
             client.delete_logged_model(left.model_id)
     if whole is None:
         whole = client.create_logged_model(
-            experiment_id, name=name, source_run_id=run_id, params=dict(about.params),
-            tags={KEY: tags[KEY], NOTE: about.description}, model_type=model.kind,
+            experiment_id, name=name, source_run_id=run_id,
+            tags={KEY: tags[KEY], NOTE: description}, model_type=model.kind,
         )  # fmt: skip
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "model"
             _write(path, model, example, whole.model_id)
             client.log_model_artifacts(whole.model_id, str(path))
         client.finalize_logged_model(whole.model_id, "READY")
-    if run is not None and about.metrics and not whole.metrics:
-        _log_metrics(client, run, whole.model_id, about)
+    if run is not None and not run.outputs.model_outputs:
+        client.log_outputs(run.info.run_id, [LoggedModelOutput(whole.model_id, 0)])
     try:
         client.create_registered_model(name)
     except MlflowException as error:
@@ -102,28 +88,12 @@ def log(
             f"models:/{whole.model_id}",
             run_id=run_id,
             tags=dict(tags),
-            description=about.description[:MOST_DESCRIPTION],
+            description=description[:MOST_DESCRIPTION],
             model_id=whole.model_id,
         )
     named = json.dumps([{"name": name, "version": str(version.version)}])
     client.set_logged_model_tags(whole.model_id, {VERSIONS: named})
     return version
-
-
-def _log_metrics(client: MlflowClient, run: Run, model_id: str, about: About) -> None:
-    """Log the metrics of a model, and tie it to the run of its job."""
-    from mlflow.entities import LoggedModelOutput, Metric
-
-    data = about.data
-    where = {} if data is None else {"dataset_name": data.name, "dataset_digest": data.digest}
-    # At the time of the run's own, so that a value that it has is not there twice.
-    metrics = [
-        Metric(name, value, run.info.end_time, 0, model_id=model_id, **where)
-        for name, value in about.metrics.items()
-    ]
-    if model_id not in {each.model_id for each in run.outputs.model_outputs}:
-        client.log_outputs(run.info.run_id, [LoggedModelOutput(model_id, 0)])
-    client.log_batch(run.info.run_id, metrics)
 
 
 def _run(client: MlflowClient, experiment_id: str, key: str) -> Run | None:

@@ -10,11 +10,10 @@ from leaseboard.algorithms.errors import unknown
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.chosen import Fitted
-from leaseboard.tasks.models.logged import KEY, LIVE, About, log
+from leaseboard.tasks.models.logged import KEY, LIVE, log
 from leaseboard.tasks.models.winner import check_name
 from leaseboard.tasks.score.board import literal
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.track.records import job_record, texts
 from leaseboard.tasks.track.store import experiment, open_store, reported
 from leaseboard.tasks.track.writers import every
 
@@ -68,8 +67,8 @@ def live_file(uri: str, name: str) -> str:
             raise unknown("registered model", name, known) from error
 
 
-def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str], About]:
-    """Return the tags of a winner's version, and what MLflow's pages show of its model."""
+def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str], str]:
+    """Return the tags of a winner's version, and its description."""
     first, features = results[0], fitted.dataset.features
     mean = math.fsum(result.score or 0.0 for result in results) / len(results)
     tags = {
@@ -78,11 +77,6 @@ def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str
         "leaseboard.data": first.data,
         SCORE: f"{first.metric} {mean:.6g} (n={len(results)})",
     }
-    job = job_record(first, ())
-    params = {k: v for k, v in job.params.items() if not k.startswith("versions.")}
-    params |= {f"champion.{k}": v for k, v in texts(first.champion or {}).items()}
-    metrics = {each.key: each.value for each in job.metrics if each.step == 0}
-    metrics |= {"score.mean": mean}
     better = {"min": "less", "max": "more"}[first.direction]
     about = (
         f"The model of **{literal(first.name)}** on {literal(first.data)} ({len(features):,} rows,"
@@ -92,6 +86,5 @@ def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str
     )
     if fitted.test is not None:
         tags["leaseboard.test"] = f"{fitted.test:.6g}"
-        metrics["test"] = fitted.test
-        about += f" `test` is its score on rows that it has not seen: {fitted.test:.6g}."
-    return tags, About(about, params, metrics, job.data)
+        about += f" Its score on rows that it has not seen: {fitted.test:.6g}."
+    return tags, about

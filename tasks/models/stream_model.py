@@ -99,6 +99,11 @@ class StreamModel(TableModel):
             )
         self.model: Any = model
         self.target: str = model.about[TARGET]
+        self.labels = Arrival.parse(model.about.get(LABELS, IMMEDIATE))
+        """When labels arrive."""
+        self.is_regression = isinstance(model, OnlineAutoMLRegressor)
+        """True if it predicts numbers."""
+        self.task = "regression" if self.is_regression else "classification"
 
     @classmethod
     def new(
@@ -149,21 +154,6 @@ class StreamModel(TableModel):
         if "labels" not in how:
             how["labels"] = str(labels_with_date(frame.drop(columns=name)))
         return cls.new(name, task or infer_task(columns.tidy(frame[name].dropna())), **how)
-
-    @property
-    def labels(self) -> Arrival:
-        """When labels arrive."""
-        return Arrival.parse(self.model.about.get(LABELS, IMMEDIATE))
-
-    @property
-    def is_regression(self) -> bool:
-        """True if it predicts numbers."""
-        return isinstance(self.model, OnlineAutoMLRegressor)
-
-    @property
-    def task(self) -> str:
-        """``regression`` or ``classification``."""
-        return "regression" if self.is_regression else "classification"
 
     @property
     def kinds(self) -> dict[str, str]:

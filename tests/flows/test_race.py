@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.reference.ridge import OnlineRidge
+from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.folder.event_logs import read_partial_log
 
 DATA = "synthetic:fried?rows=442&seed=0"
@@ -118,24 +119,12 @@ def test_wrong_usage_and_ctrl_c_leave_nothing_behind(call, tmp_path, end, code):
     assert not [*(tmp_path / "runs" / "race").iterdir()]
 
 
-PIPELINES = """
-from sklearn.tree import DecisionTreeClassifier
-
-class Broken(DecisionTreeClassifier):
-    def fit(self, X, y, sample_weight=None, check_input=True):
-        raise RuntimeError("planted")
-
-PIPELINES = {"good": DecisionTreeClassifier(max_depth=2), "broken": Broken()}
-"""
-
-
-def test_a_path_among_the_settings_is_text_and_failed_configurations_are_printed(race, tmp_path):
-    (tmp_path / "pipes.py").write_text(PIPELINES)
-    settings = ["--set", "pipelines=pipes.py", "--set", "initial_rows=100"]
-    row, complained, code = race("full-run", *settings, data="sklearn:breast_cancer")
+def test_failed_configurations_are_printed(race, monkeypatch):
+    drawn = [{"learner": "NaiveBayes"}, {"learner": "RandomForest", "n_estimators": "planted"}]
+    monkeypatch.setattr(candidates, "draw_configurations", lambda *_: drawn)
+    row, complained, code = race("full-run", data="sklearn:breast_cancer")
 
     assert code == 0, complained
-    assert row["environment_options"]["pipelines"].endswith("pipes.py")
     (found,) = [each for each in row["diagnostics"] if each["code"] == "LB006"]
     assert "failed configurations: 1; the first: " in found["what"]
     assert "planted" in found["what"]

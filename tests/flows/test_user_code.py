@@ -7,36 +7,21 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from leaseboard.tasks.folder import results
 
 DATA = "synthetic:fried?rows=200&seed=0"
 
 
-PIPES = """
-from sklearn.tree import DecisionTreeClassifier
-from helper import DEPTH
-PIPELINES = [DecisionTreeClassifier(max_depth=DEPTH)]
-"""
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "options"),
-    [("full-run", "{pipelines: own/pipes.py}"), ("average", "{space: own/space.yaml}")],
-)
-def test_code_that_an_option_of_the_environment_names_counts(
-    command, tmp_path, monkeypatch, algorithm, options
-):
+def test_code_that_an_option_of_the_environment_names_counts(command, tmp_path, monkeypatch):
     """Also what only its file imports: an edit of it alone is another job."""
     own = tmp_path / "own"
     own.mkdir()
     monkeypatch.syspath_prepend(own)
-    (own / "pipes.py").write_text(PIPES)
     (own / "space.yaml").write_text("{title: t, source: s, arms: {a: {estimator: 'helper:Mine'}}}")
     (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['sklearn:iris']\nbaselines: false\n"
-        f"algorithms: [{algorithm}]\nenvironment: {options}\n"
+        "title: t\ndata: ['sklearn:iris']\nbaselines: false\n"
+        "algorithms: [average]\nenvironment: {space: own/space.yaml}\n"
     )
     keys = []
     for text in ("DEPTH = 1", "DEPTH = 1", "DEPTH = 23"):

@@ -171,17 +171,12 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
     monkeypatch.setattr(user_files, "executed", set())
     pids = tmp_path / "pids"
     (tmp_path / "mine.py").write_text(SOUND.format(pids=str(pids)))
-    (tmp_path / "pipes.py").write_text(
-        "from sklearn.naive_bayes import GaussianNB\nPIPELINES = [GaussianNB()]\n"
-        f"import os\nopen({str(pids)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
-    )
     for status, arguments in (
         (0, ["run", "s.yaml", "--dry-run"]),
         (0, ["gate", "s.yaml", "--update-baseline", "--repetitions", "1", "--local"]),
         (0, ["gate", "s.yaml", "--local"]),
         (0, ["race", "mine.py:Mine", DATA]),
-        (64, ["race", "full-run", "sklearn:iris", "--set", "pipelines=pipes.py",
-              "--set", "initial_rows=60", "--register", "piped"]),
+        (64, ["race", "mine.py:Mine", DATA, "--register", "mine"]),
         (0, ["check", "mine.py:Mine"]),
     ):  # fmt: skip
         pids.write_text("")

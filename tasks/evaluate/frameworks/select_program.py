@@ -23,9 +23,6 @@ GROWTH = 4
 """How many times larger the next sample of a trial is: the reduction factor of Optuna's
 ``SuccessiveHalvingPruner``, so that there is a sample at each of its rungs and none between."""
 
-FEWEST, MOST_BRACKETS = 3, 6
-"""Of ``HyperbandPruner``: its reduction factor, and the brackets that its page advises at most."""
-
 
 class CannotTrainError(Exception):
     """Error of a configuration that could not be trained on a sample."""
@@ -96,13 +93,13 @@ def optuna_study(order: Order, ask: Ask) -> int | None:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     settings, seed, n = order["settings"], order["seed"], order["configurations"]
     unit = order["initial_rows"]
-    pruner, growth = _pruner(optuna.pruners, settings, -(-order["rows"] // unit))
-    space = list(range(n))
-    if settings["sampler"] == "grid":
-        sampler = optuna.samplers.GridSampler({CONFIGURATION: space}, seed=seed)
+    if settings["pruner"] == "median":
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=settings["startup_trials"])
     else:
-        sampler = optuna.samplers.TPESampler(seed=seed)
-    sizes = samples(unit, order["rows"], growth)
+        pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=settings["min_resource"])
+    space = list(range(n))
+    sampler = optuna.samplers.GridSampler({CONFIGURATION: space}, seed=seed)
+    sizes = samples(unit, order["rows"])
 
     def objective(trial: Any) -> float:
         configuration = trial.suggest_categorical(CONFIGURATION, space)
@@ -113,41 +110,25 @@ def optuna_study(order: Order, ask: Ask) -> int | None:
                 raise optuna.TrialPruned
         return accuracy
 
-    # A bracket of Hyperband is drawn by the study's name, which its page says to fix.
-    study = optuna.create_study(
-        direction="maximize", study_name=f"selection-{seed}", sampler=sampler, pruner=pruner
-    )
+    study = optuna.create_study(direction="maximize", sampler=sampler, pruner=pruner)
     study.optimize(objective, n_trials=n, catch=(CannotTrainError,))
     done = any(trial.state == optuna.trial.TrialState.COMPLETE for trial in study.trials)
     return int(study.best_trial.params[CONFIGURATION]) if done else None
 
 
-def samples(unit: int, rows: int, growth: int) -> list[int]:
-    """Return the samples of a trial: the first probe's, so many times more each, and all rows.
+def samples(unit: int, rows: int) -> list[int]:
+    """Return the samples of a trial: the first probe's, `GROWTH` times more each, and all rows.
 
-    >>> samples(1000, 20_000, 4)
+    >>> samples(1000, 20_000)
     [1000, 4000, 16000, 20000]
-    >>> samples(1000, 16_000, 4), samples(1000, 300, 4)
+    >>> samples(1000, 16_000), samples(1000, 300)
     ([1000, 4000, 16000], [300])
     """
     found = []
     while unit < rows:
         found.append(unit)
-        unit *= growth
+        unit *= GROWTH
     return [*found, rows]
-
-
-def _pruner(pruners: Any, settings: Order, steps: int) -> tuple[Any, int]:
-    """Return the pruner, and the growth of the samples that fits it; a step is a first sample."""
-    if settings["pruner"] == "median":
-        return pruners.MedianPruner(n_startup_trials=settings["startup_trials"]), GROWTH
-    if settings["pruner"] == "halving":
-        least = settings["min_resource"]
-        return pruners.SuccessiveHalvingPruner(min_resource=least), GROWTH
-    factor = FEWEST
-    while factor**MOST_BRACKETS <= steps:
-        factor += 1
-    return pruners.HyperbandPruner(max_resource=steps, reduction_factor=factor), factor
 
 
 SYSTEMS: dict[str, Callable[[Order, Ask], int | None]] = {

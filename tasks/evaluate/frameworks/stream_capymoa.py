@@ -72,7 +72,6 @@ class Instances:
 
 
 CLASSIFIERS = {
-    "hat": "HoeffdingAdaptiveTree",
     "arf": "AdaptiveRandomForestClassifier",
     "srp": "StreamingRandomPatches",
 }

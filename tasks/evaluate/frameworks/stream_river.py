@@ -8,12 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.frameworks.stream_program import Asked
 
-RATES = 1e-5, 1e-4, 1e-3, 1e-2
-"""Learning rates that a bandit chooses from for numbers, those of the documentation."""
-
-RATES_OF_CLASSES = 1e-4, 1e-3, 1e-2, 1e-1
-"""Those for classes: a logistic loss bears a larger step than a squared one."""
-
 
 def scaled(asked: Asked, *, sparse: bool = False) -> Any:
     """Put numbers behind ``StandardScaler``, categories behind ``OneHotEncoder``.
@@ -32,7 +26,7 @@ def scaled(asked: Asked, *, sparse: bool = False) -> Any:
     return (compose.Select(*numbers) | scaler) + encoder if numbers else encoder
 
 
-def linear(asked: Asked, *, clipped: bool = True) -> Any:
+def linear(asked: Asked) -> Any:
     """Make a linear, logistic or one-against-the-rest logistic regression, else at its defaults.
 
     Features are scaled; the target of a regression is too, as the page of
@@ -45,17 +39,11 @@ def linear(asked: Asked, *, clipped: bool = True) -> Any:
 
     features = scaled(asked, sparse=True)
     if asked.task == "regression":
-        limit = {"clip_gradient": 1.0} if clipped else {}
-        model = linear_model.LinearRegression(**limit)
+        model = linear_model.LinearRegression(clip_gradient=1.0)
         return features | preprocessing.TargetStandardScaler(model)
     logistic = linear_model.LogisticRegression()
     binary = asked.task == "binary"
     return features | (logistic if binary else multiclass.OneVsRestClassifier(logistic))
-
-
-def linear_plain(asked: Asked) -> Any:
-    """Make `linear` with scalers and nothing else, as the documentation has it: a warning."""
-    return linear(asked, clipped=False)
 
 
 def hat(asked: Asked) -> Any:
@@ -129,34 +117,6 @@ def alma(asked: Asked) -> Any:
     return scaled(asked, sparse=True) | linear_model.ALMAClassifier()
 
 
-def bandit(asked: Asked) -> Any:
-    """Make River's choice by a bandit among linear models that differ in their learning rate.
-
-    As the pages of ``BanditRegressor`` and ``BanditClassifier`` show it: epsilon-greedy with a
-    decay and a hundred examples for each, behind a scaler; numbers by the absolute error, classes
-    by the accuracy. The target is scaled. Larger steps with a clipped gradient were tried on
-    eight of the mirror's regressions and were worse on five of them. River 0.26.1 prefers the
-    model with the largest metric, also of errors: it is run unchanged.
-    """
-    from river import bandit as bandits
-    from river import linear_model, metrics, model_selection, optim, preprocessing
-
-    policy = bandits.EpsilonGreedy(epsilon=0.1, decay=0.001, burn_in=100, seed=asked.seed)
-    features = scaled(asked, sparse=True)
-    if asked.task == "regression":
-        numbers = [linear_model.LinearRegression(optimizer=optim.SGD(rate)) for rate in RATES]
-        chosen = model_selection.BanditRegressor(numbers, metric=metrics.MAE(), policy=policy)
-        return features | preprocessing.TargetStandardScaler(chosen)
-    kind = linear_model.LogisticRegression
-    if asked.task == "classes":
-        kind = linear_model.SoftmaxRegression
-    models = [kind(optimizer=optim.SGD(rate)) for rate in RATES_OF_CLASSES]
-    return features | model_selection.BanditClassifier(
-        models, metric=metrics.Accuracy(), policy=policy
-    )
-
-
 LEARNERS: dict[str, Callable[[Asked], Any]] = {
-    each.__name__.replace("_", "-"): each
-    for each in (linear, linear_plain, hat, arf, srp, amf, amrules, alma, bandit)
+    each.__name__: each for each in (linear, hat, arf, srp, amf, amrules, alma)
 }

@@ -1,4 +1,4 @@
-"""Candidates of a selection: configurations drawn by a seed, or a user's own pipelines.
+"""Candidates of a selection: configurations drawn by a seed.
 
 Drawn are five learners of the ABC paper with 29 hyperparameters, by random search.
 Huang et al. (AAAI 2019) name the learners and the number of hyperparameters, not their domains.
@@ -22,18 +22,17 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import yaml
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.probes import Choices, Samples, Shuffled, split
+from leaseboard.tasks.evaluate.probes import Build, Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.splits import SplitOptions
 
@@ -45,56 +44,28 @@ class CandidateOptions(SplitOptions):
     """Number of drawn ones; the first N of a longer draw are the shorter draw."""
     profile: Literal["bounded", "paper", "late"] = "bounded"
     """The domains of the learners, see `leaseboard.tasks.evaluate.learners.candidates`."""
-    pipelines: Path | None = None
-    """A Python file with a list ``PIPELINES`` of scikit-learn classifiers, in place of the
-    draw."""
     test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """The share of rows that no configuration is trained on: the choice is tested on them."""
     probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
     """CPU seconds after which a fit is given up and its configuration has failed."""
 
-    @model_validator(mode="after")
-    def _check_pipelines(self) -> Self:
-        if self.pipelines is None:
-            return self
-        if self.pipelines.suffix != ".py":
-            raise ValueError(
-                f"{str(self.pipelines)!r} is not a Python file: name a .py of pipelines"
-            )
-        if drawn := self.model_fields_set & {"configurations", "profile"}:
-            raise ValueError(f"pipelines are taken unchanged: remove {', '.join(sorted(drawn))}")
-        return self
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnCandidates:
-    """Configurations that were drawn, each of a learner with a seed of its own."""
-
-    configurations: list[Parameters]
-    seed: int
-    classes: tuple[str, ...] = ()
-
-    def build(self, parameters: Parameters) -> Any:
-        """Return the learner of `parameters`, whose library a replay does not need."""
-        from leaseboard.tasks.evaluate.learners import classifiers
-
-        return classifiers.build(parameters, self.seed)
-
 
 def on_split(
     dataset: Dataset, options: CandidateOptions, seed: int, made: Samples | None = None
-) -> tuple[Shuffled, Choices]:
-    """Return the rows of a dataset by a seed, and the configurations on them; see `split`.
+) -> tuple[Shuffled, list[Parameters], Build]:
+    """Return the rows of a dataset by a seed, the configurations on them, and their builder.
 
-    The same seed draws and builds the same ones.
+    The same seed draws and builds the same ones; see `split`.
     """
-    rows = split(dataset, seed, options.test_fraction, made)
-    if options.pipelines is not None:
-        from leaseboard.tasks.evaluate.learners import pipelines
+    learner_seed = derive_seed(seed, "learner")
 
-        return rows, pipelines.read(options.pipelines)
+    def build(parameters: Parameters) -> Any:
+        from leaseboard.tasks.evaluate.learners import classifiers  # which a replay does not need
+
+        return classifiers.build(parameters, learner_seed)
+
     drawn = draw_configurations(options.profile, options.configurations, seed)
-    return rows, DrawnCandidates(drawn, derive_seed(seed, "learner"))
+    return split(dataset, seed, options.test_fraction, made), drawn, build
 
 
 Domain = dict[str, Any] | list[Any]
@@ -118,8 +89,6 @@ the fitness assumption of ABC's upper bound.
 
 def identity(options: CandidateOptions) -> str:
     """Return a hash of the domains that configurations are drawn from: other ones, other jobs."""
-    if options.pipelines is not None:
-        return ""
     return hashlib.sha256(repr(profiles()[options.profile]).encode()).hexdigest()[:12]
 
 

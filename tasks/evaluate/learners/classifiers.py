@@ -8,26 +8,17 @@ ones costs samples and gains nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
-import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import Parameters
+from leaseboard.tasks.evaluate.trials import recipes
 
 _BATCHES_A_CALL = 100
 """A call of `partial_fit` costs several gradient steps by itself, so it gets many of them."""
@@ -53,18 +44,15 @@ def build(parameters: Parameters, seed: int) -> Any:
       them.
     - `seed`: for the learner's own randomness.
     """
-    hyperparameters = {name: value for name, value in parameters.items() if name != "learner"}
+    values = {name: value for name, value in parameters.items() if name != "learner"}
     learner = str(parameters.get("learner", ""))
     if learner not in _LEARNERS:
         raise unknown("learner", learner, _LEARNERS)
+    estimator, fixed = _LEARNERS[learner]
     try:
-        model = _LEARNERS[learner](**hyperparameters)
+        return recipes.build(estimator, fixed | values, 0, seed)
     except TypeError as error:  # a parameter that it does not have
         raise UsageError(f"learner {learner}: {error}") from error
-    for name in model.get_params():  # of a pipeline, those of its steps
-        if name.rpartition("__")[2] == "random_state":
-            model.set_params(**{name: seed})
-    return model
 
 
 @dataclass(eq=False, repr=False)
@@ -115,28 +103,17 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
         return np.asarray(self.network_.predict(X))
 
 
-def _sigmoid_svm(gamma: float, coef0: float, alpha: float) -> Any:
-    """Return an SVM on 50 landmarks of a sigmoid kernel, trained by SGD for three epochs."""
-    kernel = Nystroem("sigmoid", gamma=gamma, coef0=coef0, n_components=50)
-    return make_pipeline(
-        kernel, StandardScaler(), SGDClassifier(alpha=alpha, max_iter=3, tol=None)
-    )
-
-
-_LEARNERS: dict[str, Callable[..., Any]] = {
-    "LogisticRegression": LogisticRegression,
-    "LinearSVM": partial(LinearSVC, dual=False),
-    "LightGBM": partial(
-        lightgbm.LGBMClassifier,
-        subsample_freq=1,
-        n_jobs=1,
-        verbosity=-1,
-        deterministic=True,
-        force_row_wise=True,
+_LEARNERS: dict[str, tuple[str, Parameters]] = {
+    "LogisticRegression": ("sklearn.linear_model:LogisticRegression", {}),
+    "LinearSVM": ("sklearn.svm:LinearSVC", {"dual": False}),
+    "LightGBM": (
+        "lightgbm:LGBMClassifier",
+        {**recipes.LIGHTGBM, "force_row_wise": True},
     ),
-    "EpochsNetwork": MLPClassifier,
-    "NaiveBayes": GaussianNB,
-    "NeuralNetwork": FixedStepNetwork,
-    "RandomForest": partial(RandomForestClassifier, n_jobs=1),
-    "SigmoidSVM": _sigmoid_svm,
+    "EpochsNetwork": ("sklearn.neural_network:MLPClassifier", {}),
+    "NaiveBayes": ("sklearn.naive_bayes:GaussianNB", {}),
+    "NeuralNetwork": (f"{__name__}:FixedStepNetwork", {}),
+    "RandomForest": ("sklearn.ensemble:RandomForestClassifier", {"n_jobs": 1}),
+    "SigmoidSVM": ("sigmoid_svm", {}),
 }
+"""Of each kind the recipe or class, see `recipes.build`, and its fixed parameters."""

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, Trial, Trials
+from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, Trial
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.evaluate.trials import evaluate, optimisers, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome, fitted_in
-from leaseboard.tasks.evaluate.trials.optimisers import Optimiser, Suggestion
+from leaseboard.tasks.evaluate.trials.optimisers import OptimisedTrials, Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.replay import order_of
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.processes.limits import Limits
@@ -58,11 +58,10 @@ class _Search:
     tried: list[Tried] = field(default_factory=list)
     ended: list[Trial] = field(default_factory=list)
     """The results of those that have ended: of all but the last of `tried`, or of all."""
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@dataclass(eq=False)
-class BudgetedTrials(Trials):
+@dataclass(eq=False, kw_only=True)
+class BudgetedTrials(OptimisedTrials[_Search]):
     """Trials that a budget in CPU seconds can stop, and that are charged with all they cost.
 
     A trial is charged with all time of this process and its forks since the one before, so that
@@ -70,28 +69,19 @@ class BudgetedTrials(Trials):
     what is left, by those of its arm before it, is not begun; one that does is stopped if trials
     have limits. It can be asked for again.
 
-    - `optimiser`: tunes each arm alone.
-    - `seed`: of the optimisers, from which each arm's own is derived, and of the learners.
     - `limits`: CPU seconds and memory of each trial; without them trials run in this process.
-    - `n_rows`: of the training rows, of which ``guided`` takes a share first.
     - `folder`: gets the fitted models.
     - `n_jobs`: how many trials of different arms may run at once, if it is known that they are
       wanted.
     """
 
-    space: Space
     arrays: Arrays
-    _: KW_ONLY
-    optimiser: str
-    seed: int
     limits: Limits | None
-    n_rows: int
     folder: Path
     n_jobs: int = 1
 
     def __post_init__(self) -> None:
-        self.arms = tuple(self.space.arms)
-        self.tunable = tuple(arm.tunable for arm in self.space.arms.values())
+        super().__post_init__()
         self.n_folds = len(self.arrays.folds)
         self.stoppable = tuple(
             self.n_folds == 1 and recipes.stoppable(arm.estimator)
@@ -99,7 +89,6 @@ class BudgetedTrials(Trials):
         )
         self.tried: dict[int, Tried] = {}
         """By the seed of the learner."""
-        self._searches: dict[tuple[str, ...], _Search] = {}
         self._lock = threading.Lock()
         self._began = self._charged = _spent()
 
@@ -111,17 +100,9 @@ class BudgetedTrials(Trials):
                 recipes.build(arm.estimator, {**arm.constants, **arm.defaults()}, 1, 0)
         self._began = self._charged = _spent()
 
-    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
-        """See `Trials.trial`."""
-        return self._get(self._search_of(arm), n, seconds)
-
-    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
-        """See `Trials.joint_trial`."""
-        return self._get(self._search(optimiser, self.space), n, seconds)
-
     def prefetch(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
         """Run the missing ones of these trials (arm, n) at once, each within `seconds`."""
-        searches = [(self._search_of(arm), n) for arm, n in wanted]
+        searches = [(self.of_arm(arm), n) for arm, n in wanted]
         missing = [(search, n) for search, n in searches if len(search.ended) <= n]
         at_once = min(self.n_jobs, len(missing))
         if at_once < 2 or self.limits is None:
@@ -144,37 +125,32 @@ class BudgetedTrials(Trials):
                 found[arm] = max(found.get(arm, own), own)
         return sorted(found.values(), reverse=True)
 
-    def refit(self, tried: Tried, seconds: float) -> tuple[list[Any] | None, TrialOutcome]:
+    def refit(self, tried: Tried, seconds: float) -> tuple[list[Any] | None, float]:
         """Return the model of a trial, fitted with its seed on the rows of `Arrays.refit`.
 
-        None if that does not end within `seconds`. With it the outcome of the fit.
+        With it what the fit took. None if that fails, does not end within `seconds`, or falls
+        short of the trial's score on rows of which it has learned: luck made the one or unmade
+        the other.
         """
         with tempfile.NamedTemporaryFile() as file:
             order = replace(tried.order, keep=file.name, seconds=seconds, refit=True, fidelity=1.0)
             outcome = evaluate.carry_out(order, self.arrays, self.limits)
             self.spent_cpu_seconds = float((_spent() - self._began)[0])
-            return (fitted_in(file.name) if outcome.status == "ok" else None), outcome
+            worse = outcome.score is None or outcome.score < tried.score
+            return (None if worse else fitted_in(file.name)), outcome.cpu_seconds
 
-    def _search_of(self, arm: int) -> _Search:
-        return self._search(self.optimiser, self.space.restricted([self.arms[arm]]))
+    def _open(self, optimiser: str, space: Space, seed: int) -> _Search:
+        n_rows = min(len(fold.train_y) for fold in self.arrays.folds)
+        shares = rungs(n_rows, max(arm.rows_at_first for arm in space.arms.values()))
+        return _Search(optimisers.make(optimiser, space, seed, shares))
 
-    def _search(self, optimiser: str, space: Space) -> _Search:
-        name = (optimiser, *space.arms)
-        with self._lock:
-            if name not in self._searches:
-                seed = derive_seed(self.seed, *name)
-                shares = rungs(self.n_rows, max(arm.rows_at_first for arm in space.arms.values()))
-                self._searches[name] = _Search(optimisers.make(optimiser, space, seed, shares))
-            return self._searches[name]
-
-    def _get(self, search: _Search, n: int, seconds: float) -> Trial:
-        with search.lock:
-            while len(search.ended) <= n:
-                trial = self._go_on(search, seconds)
-                if not trial.ended:
-                    return trial
-                search.ended.append(trial)
-            return search.ended[n]
+    def _get(self, stream: _Search, n: int, seconds: float) -> Trial:
+        while len(stream.ended) <= n:
+            trial = self._go_on(stream, seconds)
+            if not trial.ended:
+                return trial
+            stream.ended.append(trial)
+        return stream.ended[n]
 
     def _go_on(self, search: _Search, seconds: float) -> Trial:
         """Run the next trial of a search if `seconds` can be enough."""

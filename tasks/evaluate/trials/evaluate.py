@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import psutil
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.measures import Measures, of_test
@@ -67,18 +68,6 @@ class Arrays:
     """The judge needs probabilities, so that a learner without them fails."""
     kinds: NDArray[np.int8] | None = None
     """Of features, see `TableEncoder`; None: all are alike."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialData:
-    """Data of trials, and the part of their key that names them."""
-
-    identity: Mapping[str, Any]
-    """The digest of the data, how rows are divided, and how columns become numbers."""
-    code: tuple[str, ...]
-    """The modules that split and encode."""
-    arrays: Callable[[], Arrays]
-    """Makes the encoded data; called only if a trial must be run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,18 +278,13 @@ def predict(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
         if hasattr(model, "predict_proba"):
             given = model.predict_proba(features)
         else:
-            given = _softmax(np.asarray(model.decision_function(features), dtype=np.float64))
+            scores = np.asarray(model.decision_function(features), dtype=np.float64)
+            if scores.ndim == 1:  # of two classes
+                scores = np.column_stack([np.zeros(len(scores)), scores])
+            given = softmax(scores, axis=1)
     probabilities = np.zeros((len(features), n_classes), dtype=np.float32)
     probabilities[:, np.asarray(model.classes_, dtype=np.intp)] = given
     return probabilities
-
-
-def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the softmax of scores, shape (n_rows, n_classes), or (n_rows,) for two classes."""
-    if scores.ndim == 1:
-        scores = np.column_stack([np.zeros(len(scores)), scores])
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _new(order: Order, arrays: Arrays) -> Any:

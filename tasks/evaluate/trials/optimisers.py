@@ -12,9 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from leaseboard.algorithms.errors import SkipError, UsageError
+from leaseboard.algorithms.environments.pulls import Trial, Trials
+from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.parts import command_for
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
@@ -201,12 +202,7 @@ class TreeParzen(Optimiser):
 
 
 KINDS = ("bohb", "guided", "random", "smac", "tpe")
-
-
-def check(kind: str) -> None:
-    """Raise UsageError for an unknown optimiser."""
-    if kind not in KINDS:
-        raise UsageError(f"unknown optimiser {kind!r}: known are {', '.join(KINDS)}")
+"""Names that `make` takes."""
 
 
 def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -> Optimiser:
@@ -216,7 +212,6 @@ def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -
 
     `shares`: of the training rows, on which ``guided`` fits one after the other.
     """
-    check(kind)
     if kind == "guided":
         return Guided(space, seed, partial(make, "tpe", space, seed), shares)
     tunable = len(space.arms) > 1 or any(arm.tunable for arm in space.arms.values())
@@ -266,3 +261,48 @@ def _node(label: str, spec: Hyperparameter) -> Any:
         return hp.qloguniform(label, *ends, 1) if whole else hp.loguniform(label, *ends)
     make = hp.uniformint if spec.type == "int" else hp.uniform
     return make(label, float(spec.low), float(spec.high))
+
+
+S = TypeVar("S")
+
+
+@dataclass(eq=False, kw_only=True)
+class OptimisedTrials(Trials, Generic[S]):
+    """Trials of a space that optimisers suggest: a stream `S` of them for each.
+
+    - `optimiser`: tunes each arm alone.
+    - `seed`: of the optimisers, from which each arm's own is derived, and of the learners.
+    """
+
+    space: Space
+    optimiser: str
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.arms = tuple(self.space.arms)
+        self.tunable = tuple(arm.tunable for arm in self.space.arms.values())
+        self._streams: dict[tuple[str, ...], S] = {}
+
+    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
+        """See `Trials.trial`."""
+        return self._get(self.of_arm(arm), n, seconds)
+
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
+        """See `Trials.joint_trial`."""
+        return self._get(self._stream(optimiser, self.space), n, seconds)
+
+    def of_arm(self, arm: int) -> S:
+        """Return the stream of the optimiser that tunes `arm` alone."""
+        return self._stream(self.optimiser, self.space.restricted([self.arms[arm]]))
+
+    def _stream(self, optimiser: str, space: Space) -> S:
+        name = (optimiser, *space.arms)
+        if name not in self._streams:
+            self._streams[name] = self._open(optimiser, space, derive_seed(self.seed, *name))
+        return self._streams[name]
+
+    @abstractmethod
+    def _open(self, optimiser: str, space: Space, seed: int) -> S: ...
+
+    @abstractmethod
+    def _get(self, stream: S, n: int, seconds: float) -> Trial: ...

@@ -157,9 +157,25 @@ def _with_scaled_target(path: str, make: Callable[[str, Values, int], Any]) -> R
     return scaled
 
 
+LIGHTGBM = {"subsample_freq": 1, "n_jobs": 1, "verbosity": -1, "deterministic": True}
+"""On one thread, silent, and the same every time."""
+
+
 def _lightgbm(values: Values, n_features: int, seed: int) -> Any:
-    fixed = {"subsample_freq": 1, "n_jobs": 1, "verbosity": -1, "deterministic": True}
-    return _made("lightgbm:LGBMClassifier", fixed | values, seed)
+    return _made("lightgbm:LGBMClassifier", LIGHTGBM | values, seed)
+
+
+def _sigmoid_svm(values: Values, n_features: int, seed: int) -> Any:
+    """Return an SVM on 50 landmarks of a sigmoid kernel, trained by SGD for three epochs."""
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    alpha = values.pop("alpha")
+    kernel = Nystroem("sigmoid", **values, n_components=50, random_state=seed)
+    svm = SGDClassifier(alpha=alpha, max_iter=3, tol=None, random_state=seed)
+    return make_pipeline(kernel, StandardScaler(), svm)
 
 
 RECIPES: Mapping[str, Recipe] = {
@@ -175,5 +191,6 @@ RECIPES: Mapping[str, Recipe] = {
     "multinomial_nb": _multinomial_nb,
     "passive_aggressive": _passive_aggressive,
     "random_forest": _forest("sklearn.ensemble:RandomForestClassifier"),
+    "sigmoid_svm": _sigmoid_svm,
     "svr": _with_scaled_target("sklearn.svm:SVR", _made),
 }

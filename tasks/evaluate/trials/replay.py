@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter, thread_time
 
 import numpy as np
@@ -20,11 +20,10 @@ from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import (
     Arrays,
     Order,
-    TrialData,
     TrialOutcome,
     carry_out,
 )
-from leaseboard.tasks.evaluate.trials.optimisers import Optimiser, Suggestion
+from leaseboard.tasks.evaluate.trials.optimisers import OptimisedTrials, Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.processes.limits import Limits
@@ -74,38 +73,25 @@ class _TrialStream:
         return suggestion, (thread_time() - cpu, perf_counter() - wall)
 
 
-@dataclass(eq=False)
-class StoredTrials(Trials):
+@dataclass(eq=False, kw_only=True)
+class StoredTrials(OptimisedTrials[_TrialStream]):
     """Trials from the store; those that were never run are run in a fork and stored.
 
-    - `data`: the data of all trials.
-    - `optimiser`: tunes each arm alone.
-    - `seed`: of the optimisers, from which each arm's own is derived, and of the learners.
+    - `data`: names the data in the key: digest, how rows are divided, how columns become numbers.
+    - `code`: the modules that split and encode.
+    - `arrays`: makes the encoded data; called only if a trial must be run.
     - `limits`: CPU seconds and memory of each trial; without them trials run in this process.
     """
 
-    space: Space
-    data: TrialData
-    _: KW_ONLY
-    optimiser: str
-    seed: int
+    data: Record
+    code: tuple[str, ...]
+    arrays: Callable[[], Arrays]
     store: Store
     limits: Limits | None
 
     def __post_init__(self) -> None:
-        self.arms = tuple(self.space.arms)
-        self.tunable = tuple(arm.tunable for arm in self.space.arms.values())
-        self._streams: dict[tuple[str, ...], _TrialStream] = {}
+        super().__post_init__()
         self._arrays: Arrays | None = None
-
-    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
-        """See `Trials.trial`; one that is stopped is not stored."""
-        space = self.space.restricted([self.arms[arm]])
-        return self._get(self._stream(self.optimiser, space), n, seconds)
-
-    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
-        """See `Trials.joint_trial`."""
-        return self._get(self._stream(optimiser, self.space), n, seconds)
 
     def _get(self, stream: _TrialStream, n: int, seconds: float) -> Trial:
         stopped: list[Record] = []
@@ -129,29 +115,25 @@ class StoredTrials(Trials):
         suggestion, thought = stream.suggest(n)
         order = order_of(self.space, suggestion, stream.learner_seed(n))
         if self._arrays is None:
-            self._arrays = self.data.arrays()
+            self._arrays = self.arrays()
         outcome = carry_out(replace(order, seconds=seconds), self._arrays, self.limits)
         self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
         return _record(suggestion, outcome, thought)
 
-    def _stream(self, optimiser: str, space: Space) -> _TrialStream:
-        name = (optimiser, *space.arms)
-        if name not in self._streams:
-            optimisers.require(optimiser)
-            learners = {arm.estimator for arm in space.arms.values()}
-            seed = derive_seed(self.seed, *name)
-            key = recorded_key(
-                code=(__name__, *self.data.code),
-                libraries=(*_LIBRARIES[optimiser], *learners & {"lightgbm"}),
-                classes=[name for name in learners if ":" in name],
-                data=self.data.identity,
-                arms={name: arm.model_dump() for name, arm in space.arms.items()},
-                optimiser=optimiser,
-                seed=seed,
-                limits=self.limits and [self.limits.cpu_seconds, self.limits.memory_mb],
-            )
-            self._streams[name] = _TrialStream(self.store.records(key), optimiser, space, seed)
-        return self._streams[name]
+    def _open(self, optimiser: str, space: Space, seed: int) -> _TrialStream:
+        optimisers.require(optimiser)
+        learners = {arm.estimator for arm in space.arms.values()}
+        key = recorded_key(
+            code=(__name__, *self.code),
+            libraries=(*_LIBRARIES[optimiser], *learners & {"lightgbm"}),
+            classes=[name for name in learners if ":" in name],
+            data=self.data,
+            arms={name: arm.model_dump() for name, arm in space.arms.items()},
+            optimiser=optimiser,
+            seed=seed,
+            limits=self.limits and [self.limits.cpu_seconds, self.limits.memory_mb],
+        )
+        return _TrialStream(self.store.records(key), optimiser, space, seed)
 
     def _trial(self, record: Record, seed: int) -> Trial:
         same = ("parameters", "reward", "test", "status", "reason", "fidelity", "measures")

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
-from leaseboard.algorithms.seeds import generator
-
 Floats = NDArray[Any]
 
 FASTEST = {"classification": "accuracy", "regression": "r2"}
@@ -73,16 +71,6 @@ class Judge:
         if not constant < best:
             return float(score >= best)
         return min(1.0, 1 / (1 + max(0.0, best - score) / (best - constant)))
-
-    def noise(self, predictions: Floats, seed: int, draws: int = 30) -> float:
-        """Return the standard error of their score, by `draws` bootstrap samples of the rows."""
-        rng, scores = generator(seed, "noise"), []
-        for _ in range(draws):
-            rows = rng.integers(len(self.targets), size=len(self.targets))
-            weights = None if self.weights is None else self.weights[rows]
-            # A class may be missing in a sample, without which a score is not defined.
-            scores.append(self._of(predictions[rows], self.targets[rows], weights))
-        return float(np.nanstd(scores))
 
     def first(self, n_rows: int) -> Judge:
         """Return the judge of the first `n_rows` alone; a score has the same reward."""

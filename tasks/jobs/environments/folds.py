@@ -21,7 +21,7 @@ class Options(SelectionOptions):
 
     def make(self, dataset: Dataset, job: Job, parts: Samples | None = None) -> FoldsEnvironment:
         """Return the environment of `job` on `dataset`; probes are recorded in the store."""
-        rows, drawn = candidates.on_split(dataset, self, job.environment_seed, parts)
+        fits = candidates.on_split(dataset, self, job.environment_seed, parts)
         limit = self.probe_seconds
-        folds = RecordedFolds(rows, drawn, Store(), folds=self.folds, probe_seconds=limit)
+        folds = RecordedFolds(*fits, Store(), folds=self.folds, probe_seconds=limit)
         return FoldsEnvironment(folds, job.environment_seed, job.budget)

@@ -13,7 +13,6 @@ from leaseboard.algorithms.errors import SettingError, UsageError, unknown
 from leaseboard.algorithms.policies.policy import JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.trials import plans, spaces
-from leaseboard.tasks.evaluate.trials.evaluate import TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials, TableTrials
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.preprocess import splits
@@ -120,18 +119,6 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         space = space.restricted([names[arm] for arm in order])
     if options.protocol == "cv" and dataset.task == "regression":
         raise UsageError("protocol=cv is for classification: use protocol=holdout")
-    return StoredTrials(
-        space,
-        _data(dataset, options, seed),
-        optimiser=options.optimiser,
-        seed=derive_seed(seed, "trials"),
-        store=Store(),
-        limits=Limits(cpu_seconds=options.trial_cpu_seconds, memory_mb=options.trial_memory_mb),
-    )
-
-
-def _data(dataset: Dataset, options: Options, seed: int) -> TrialData:
-    """Return what the trials of a dataset learn from."""
     split: dict[str, Any] = {"protocol": options.protocol, "seed": seed, "by": dataset.split}
     arrays = partial(plans.holdout, dataset, seed, options.scale)
     if options.protocol == "cv":
@@ -142,10 +129,15 @@ def _data(dataset: Dataset, options: Options, seed: int) -> TrialData:
             del split["seed"]  # the rows are the data's own, for any seed
         given = options.folds, options.split_column, options.scale
         arrays = partial(plans.cross_validation, dataset, seed, *given)
-    return TrialData(
-        identity={"digest": dataset.digest, "split": split, "scale": options.scale},
+    return StoredTrials(
+        space=space,
+        optimiser=options.optimiser,
+        seed=derive_seed(seed, "trials"),
+        data={"digest": dataset.digest, "split": split, "scale": options.scale},
         code=(plans.__name__,),
         arrays=arrays,
+        store=Store(),
+        limits=Limits(cpu_seconds=options.trial_cpu_seconds, memory_mb=options.trial_memory_mb),
     )
 
 

@@ -81,8 +81,8 @@ class Options(SelectionOptions):
         if self.protocol == "verdicts":
             probes: Probes = RecordedVerdicts(dataset.features, seed, self.test_fraction)
         else:
-            rows, drawn = candidates.on_split(dataset, self, seed, parts)
-            probes = RecordedProbes(rows, drawn, Store(), probe_seconds=self.probe_seconds)
+            fits = candidates.on_split(dataset, self, seed, parts)
+            probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
         return SamplesEnvironment(
             probes, seed, job.budget, self.unit, self.initial_rows, SearchSession
         )

@@ -9,8 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_random_state, column_or_1d, compute_sample_weight
-from sklearn.utils._param_validation import Interval, Options
+from sklearn.utils import (
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+    compute_sample_weight,
+)
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -23,19 +28,18 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import Event
-from leaseboard.algorithms.log_format import from_json, to_json
-from leaseboard.algorithms.policies.policy import RETIRE_AFTER, JointSpace
+from leaseboard.algorithms.policies.policy import RETIRE_AFTER
 from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
-from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task
+from leaseboard.tasks.evaluate.trials.optimisers import KINDS
 from leaseboard.tasks.evaluate.trials.scoring import FASTEST
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, load_space
+from leaseboard.tasks.models.automl.ensemble import span_of
 from leaseboard.tasks.models.automl.policy_search import (
     PolicySearch,
     able,
+    arrays_of,
     refuse_wide,
-    trials_of,
 )
 from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
@@ -108,8 +112,6 @@ class AutoMLEstimator(BaseEstimator):
         See `leaseboard.tasks.models.automl.ensemble`.
     encoder_ : TableEncoder
         What makes features of columns.
-    events_ : tuple of Event
-        The search, as `leaseboard.algorithms.events` describes it.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str, shape (n_features,)
@@ -124,6 +126,7 @@ class AutoMLEstimator(BaseEstimator):
         "policy_settings": [dict, None],
         "space": [str],
         "arms": ["array-like", None],
+        "optimiser": [StrOptions(set(KINDS))],
         "ensemble": ["boolean"],
         "trial_cpu_seconds": [_SECONDS, None],
         "trial_memory_mb": [_COUNT],
@@ -182,9 +185,9 @@ class AutoMLEstimator(BaseEstimator):
         if weight is not None:
             frame, weight = frame[counted].reset_index(drop=True), weight[counted]
             target = target[counted]
-        labels, targets, classes = self._labels(target)
+        labels, classes = self._labels(target)
         refuse_wide(frame)  # before the encoder, which may take long
-        space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
+        space = self._space(weighted=weight is not None, n_rows=len(frame))
         codes = any(arm.codes for arm in space.arms.values())
         self.encoder_ = TableEncoder("standard", codes).fit(frame)
         features = self.encoder_.transform(frame)
@@ -199,15 +202,13 @@ class AutoMLEstimator(BaseEstimator):
         )  # fmt: skip
         if groups is None:
             warn_of_dates(frame, folds, "sort them and pass cv=TimeSeriesSplit(5)")
+        scored = labels if classes is None else target
+        kinds = self.encoder_.kinds_
         search = PolicySearch(
             estimator=self,
-            features=features,
-            kinds=self.encoder_.kinds_,
-            codes=labels,
-            target=targets,
-            classes=classes,
-            weight=weight,
-            folds=folds,
+            arrays=arrays_of(
+                self.task, features, kinds, labels, scored, classes, weight, folds, self.scorer
+            ),
             space=space,
             policy=algorithm,
             budget=budget,
@@ -215,10 +216,9 @@ class AutoMLEstimator(BaseEstimator):
             begin=begin,
             seed=seed,
         )
-        search.run()
-        self.log_ = [to_json(event) for event in search.events]
-        self.trials_ = trials_of(search)
-        self.model_, self.score_ = search.model, search.score
+        self.model_, self.score_, self.trials_ = search.run()
+        if classes is None:
+            self.model_.span = span_of(labels)
         best = self.trials_[0]
         self.best_score_, self.best_arm_ = best["score"], best["arm"]
         self.best_parameters_ = best["parameters"]
@@ -240,7 +240,6 @@ class AutoMLEstimator(BaseEstimator):
                 f"time_budget={self.time_budget!r} and max_trials={self.max_trials!r} are two"
                 " budgets: give one of them"
             )
-        optimisers.check(self.optimiser)
         self._policy()
         if self.max_trials is not None:
             return self.max_trials, "trials"
@@ -251,11 +250,6 @@ class AutoMLEstimator(BaseEstimator):
         """All trials, the best first."""
         check_is_fitted(self)
         return pd.DataFrame(self.trials_)
-
-    @property
-    def events_(self) -> tuple[Event, ...]:
-        """The search, as `leaseboard.algorithms.events` describes it."""
-        return tuple(map(from_json, self.log_))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -295,21 +289,14 @@ class AutoMLEstimator(BaseEstimator):
             )
         return algorithm
 
-    def _space(self, *, weighted: bool, n_rows: int, algorithm: Algorithm) -> Space:
+    def _space(self, *, weighted: bool, n_rows: int) -> Space:
         name = self.space or SUITED[self.task]
         space = load_space(name)
         if space.task != self.task:
             raise ValueError(f"space {name!r} is for {space.task}, not for {self.task}")
         if self.arms is not None:
             space = space.restricted(list(self.arms))
-        space = able(space, n_rows=n_rows, weighted=weighted)
-        arms, trials = len(space.arms), self.max_trials
-        if trials is not None and trials < arms and not isinstance(algorithm, JointSpace):
-            raise UsageError(
-                f"max_trials={trials} is smaller than the {arms} arms, and policies pull each once"
-                f" at first: give at least {arms}, or fewer arms"
-            )
-        return space
+        return able(space, n_rows=n_rows, weighted=weighted)
 
     def _predict(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -322,8 +309,7 @@ class AutoMLEstimator(BaseEstimator):
         frame = self._frame(X, reset=True)
         target = column_or_1d(complete_labels(y), warn=True)
         assert_all_finite(target, input_name="y")
-        if len(target) != len(frame):
-            raise ValueError(f"X has {len(frame)} samples and y has {len(target)}")
+        check_consistent_length(frame, target)
         return frame, target
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
@@ -371,7 +357,7 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     What is returned is what was measured. With folds, the model is the mean of the very models
     that were scored on each other's rows; nothing is fitted again. With a single split or one of
     time, the members are fitted again on all rows, with their seeds; one that falls short of its
-    score by more than noise is replaced by the model that was scored. The encoder, which sees no
+    score is replaced by the model that was scored. The encoder, which sees no
     target, is fitted on all rows in both cases.
 
     The policy with the least regret on recorded trials, ``posterior-max``, is not the default:
@@ -427,14 +413,12 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
         prediction = self._predict(X)
         return np.asarray(prediction / prediction.sum(axis=1, keepdims=True))
 
-    def _labels(
-        self, target: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    def _labels(self, target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
         check_classification_targets(target)
         self.classes_, codes = np.unique(target, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"the target has one class, {self.classes_[0]}: nothing to learn")
-        return np.asarray(codes, dtype=np.int64), target, self.classes_
+        return np.asarray(codes, dtype=np.int64), self.classes_
 
 
 @documented
@@ -476,10 +460,7 @@ class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
         """
         return self._predict(X)
 
-    def _labels(
-        self, target: NDArray[Any]
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+    def _labels(self, target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
         if len(target) < 2:
             raise ValueError(f"n_samples={len(target)}: at least two are needed")
-        values = target.astype(np.float64)
-        return values, values, None
+        return target.astype(np.float64), None

@@ -28,7 +28,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials, Tried
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.fetch import columns
@@ -37,15 +37,12 @@ from leaseboard.tasks.models.automl.ensemble import (
     EnsembleMember,
     EnsembleModel,
     selected,
-    span_of,
 )
 from leaseboard.tasks.models.automl.progress import audited
 from leaseboard.tasks.models.automl.validation import Validation
 from leaseboard.tasks.preprocess.encoders import WIDEST
 from leaseboard.tasks.processes.limits import Limits
 
-NOISE = 2
-"""Standard errors by which a fit on all rows may fall short of its trial."""
 RESERVED = 0.03
 """Share of a budget in seconds for the steps after the last trial."""
 SELECTING = 0.02
@@ -63,27 +60,15 @@ MEMBERS = 4
 """Arms whose best trial is expected to be in the model."""
 MOST_INDICATORS = 50_000_000
 """Cells of the 0/1 features that categories become: 400 MB while they are scaled."""
-NOT_JUDGED = math.nan, 0.0
-"""Score and weight of a trial without a score."""
 
 
 @dataclass(kw_only=True)
 class PolicySearch:
-    """Search of a policy on rows, within a budget; `run` makes what comes of it."""
+    """Search of a policy on the arrays of a table, within a budget."""
 
     estimator: Any
     """An `AutoMLEstimator`, whose parameters say all the rest."""
-    features: NDArray[np.float32]
-    kinds: NDArray[np.int8]
-    """Of the features, see `leaseboard.tasks.preprocess.encoders.TableEncoder`."""
-    codes: NDArray[Any]
-    """The targets as learners get them."""
-    target: NDArray[Any]
-    """The targets as scorers get them."""
-    classes: NDArray[Any] | None
-    weight: NDArray[np.float64] | None
-    """Of rows, in fits and in scores."""
-    folds: Validation
+    arrays: Arrays
     space: Space
     policy: Algorithm
     budget: float
@@ -93,19 +78,15 @@ class PolicySearch:
     seed: int
 
     events: list[Event] = field(default_factory=list)
-    model: EnsembleModel = field(init=False)
-    score: float = field(init=False)
-    """Of the members together, on the rows that they did not learn from."""
-    weights: dict[int, float] = field(default_factory=dict)
-    """Of each trial in the model, by the seed of its learner."""
-    scores: dict[int, float] = field(default_factory=dict)
-    """Of each trial that was judged."""
 
-    def run(self) -> None:
-        """Run trials until the budget is spent, and build the model from the best of them."""
+    def run(self) -> tuple[EnsembleModel, float, list[dict[str, Any]]]:
+        """Run trials until the budget is spent, and build the model from the best of them.
+
+        Returns the model, its score on rows that its members did not learn from, and all trials,
+        the best first.
+        """
         seconds = self.unit != "trials"
         with tempfile.TemporaryDirectory(prefix="trials-") as folder:
-            self.judge = self._judge()
             self.trials = self._trials(Path(folder))
             self.trials.warm()
             budget, overhead = self.budget, time.process_time() - self.begin
@@ -126,66 +107,45 @@ class PolicySearch:
                 )
             own, refits = self.budget * SELECTING, max(0.0, budget - env.at)
             began = time.process_time()
-            share = 1.0 if self.folds.bagged else OF_REFITS
+            share = OF_REFITS if self.arrays.refit else 1.0
             until = began + own + refits * share if seconds else np.inf
-            members, self.score = [candidates[0]], candidates[0].score
+            members, score = [candidates[0]], candidates[0].score
             if self.estimator.ensemble:
-                members, self.score = self._chosen(candidates, until)
+                members, score = self._chosen(candidates, until)
             spent = time.process_time() - began
-            self.left = refits - max(0.0, spent - own) if seconds else np.inf
+            left = refits - max(0.0, spent - own) if seconds else np.inf
             shares = Counter(each.order.seed for each in members)
-            self.weights = {seed: n / len(members) for seed, n in shares.items()}
-            self.scores = {each.order.seed: each.score for each in candidates}
-            self.model = self._model()
+            weights = {seed: n / len(members) for seed, n in shares.items()}
+            return self._model(weights, left), score, self._leaderboard(candidates, weights)
 
     def for_refits(self, budget: float) -> float:
         """Return the seconds that fits of the best trials on all rows will take, as far as known.
 
         One that does not fit into their share of the budget will not be made, and needs nothing.
         """
-        if self.folds.bagged:
+        if self.arrays.refit is None:
             return 0.0
         needed, share = 0.0, FOR_BEST
         for _, seconds in self.trials.leaders()[:MEMBERS]:
-            cost = seconds * SLACK * _more_rows(self.folds, len(self.codes), 1.0)
+            cost = seconds * SLACK * self._more_rows(1.0)
             needed += cost if needed + cost <= budget * share else 0.0
             share = FOR_REFITS
         return needed
 
-    def _judge(self) -> Judge:
-        rows = np.concatenate(self.folds.validation)
-        weight = None if self.weight is None else self.weight[rows]
-        judge = Judge(self.estimator.scorer, self.target[rows], self.classes, weight)
-        _ = judge.ends  # a scorer that cannot judge these targets raises an error before any trial
-        return judge
-
     def _trials(self, folder: Path) -> BudgetedTrials:
-        X, y, weight, scoring = self.features, self.codes, self.weight, self.judge.scoring
         estimator, limits = self.estimator, None
         if estimator.trial_cpu_seconds is not None:
             limits = Limits(
                 cpu_seconds=float(estimator.trial_cpu_seconds),
                 memory_mb=float(estimator.trial_memory_mb),
             )
-        # It needs probabilities themselves, and not only their order.
-        scorer = scoring if callable(scoring) else get_scorer(scoring)
-        probabilistic = getattr(scorer, "_response_method", "") == "predict_proba"
-
-        def fold(train: Any, validation: Any) -> Fold:
-            weights = None if weight is None else weight[train]
-            return Fold(X[train], y[train], X[validation], y[validation], None, None, weights)
-
-        folds = tuple(map(fold, self.folds.train, self.folds.validation))
-        every = np.arange(len(y)), np.concatenate(self.folds.validation)
-        refit = None if self.folds.bagged else fold(*every)
         return BudgetedTrials(
-            self.space,
-            Arrays(estimator.task, folds, refit, self.judge, probabilistic, self.kinds),
+            space=self.space,
+            arrays=self.arrays,
             optimiser=estimator.optimiser,
             seed=self.seed,
             limits=limits,
             n_jobs=effective_n_jobs(estimator.n_jobs),
-            n_rows=min(map(len, self.folds.train)),
             folder=folder,
         )
 
@@ -203,56 +163,95 @@ class PolicySearch:
             taken[each.suggestion.arm] += 1
             if taken[each.suggestion.arm] <= CANDIDATES:
                 some.append(each)
+        assert self.arrays.judge is not None
         predictions = [each.predictions for each in some]
         left = lambda: until - time.process_time()  # noqa: E731
-        members, score = selected(predictions, self.judge, left=left)
+        members, score = selected(predictions, self.arrays.judge, left=left)
         return [some[member] for member in members], score
 
-    def _model(self) -> EnsembleModel:
-        """Return the weighted mean of the members as a model; who weighs most is fitted first."""
-        made = list[EnsembleMember]()
-        for seed in sorted(self.weights, key=self.weights.__getitem__, reverse=True):
-            tried = self.trials.tried[seed]
-            models = None if self.folds.bagged else self._refitted(tried)
-            if models is None:
-                models = fitted_in(tried.order.keep)
-            made.append(EnsembleMember(tried.suggestion.arm, self.weights[seed], models))
-        if self.classes is not None:
-            return EnsembleModel(made, len(self.classes))
-        return EnsembleModel(made, span=span_of(self.codes))
+    def _model(self, weights: dict[int, float], left: float) -> EnsembleModel:
+        """Return the weighted mean of the members as a model; who weighs most is fitted first.
 
-    def _refitted(self, tried: Tried) -> list[Any] | None:
-        """Return the models of a fit on all rows, None if it is too slow or worse.
-
-        It has learned from the rows on which it is judged. So it must come to the score of the
-        trial at least, but for that score's noise; else luck made the trial or unmade the fit.
+        - `left`: seconds for fits on all rows; a member without one keeps its trial's models.
         """
-        fidelity = tried.suggestion.fidelity
-        more = _more_rows(self.folds, len(self.codes), fidelity)
-        if tried.cpu_seconds / fidelity * more > self.left:
-            return None
-        models, outcome = self.trials.refit(tried, self.left)
-        self.left -= outcome.cpu_seconds
-        if models is None or outcome.score >= tried.score:
-            return models
-        noise = self.judge.noise(tried.predictions, self.seed)
-        if outcome.score < tried.score - NOISE * noise:
-            warnings.warn(
-                f"{tried.order.estimator} scored {tried.score:.4f} on rows that it had not seen"
-                f" and {outcome.score:.4f} on the same when it was fitted on all rows: the model"
-                " that was scored is kept",
-                stacklevel=6,
-            )
-            return None
-        return models
+        made, refit = list[EnsembleMember](), self.arrays.refit
+        for seed in sorted(weights, key=weights.__getitem__, reverse=True):
+            tried, models = self.trials.tried[seed], None
+            share = tried.suggestion.fidelity
+            if refit and tried.cpu_seconds / share * self._more_rows(share) <= left:
+                models, taken = self.trials.refit(tried, left)
+                left -= taken
+            models = models or fitted_in(tried.order.keep)
+            made.append(EnsembleMember(tried.suggestion.arm, weights[seed], models))
+        assert self.arrays.judge is not None
+        classes = self.arrays.judge.classes
+        return EnsembleModel(made, 0 if classes is None else len(classes))
+
+    def _more_rows(self, fidelity: float) -> float:
+        """Return how many times the rows of a trial, whose share is scaled to 1, all rows are.
+
+        A trial on all rows is fitted on all folds, one on a share on the first alone.
+        """
+        assert self.arrays.refit is not None
+        folds = self.arrays.folds[: None if fidelity == 1 else 1]
+        return len(self.arrays.refit.train_y) / sum(len(fold.train_y) for fold in folds)
+
+    def _leaderboard(self, judged: list[Tried], weights: dict[int, float]) -> list[dict[str, Any]]:
+        """Return all trials, the best first."""
+        admitted = of(self.events, ConfigurationAdmitted)
+        parameters = {each.configuration: dict(each.parameters) for each in admitted}
+        scores = {each.order.seed: each.score for each in judged}
+        # Of a trial that went on, the last part has the score of all.
+        finished = of(self.events, TrialFinished)
+        last = {each.seed: each.configuration for each in finished if each.status == "ok"}
+        rows = list[dict[str, Any]]()
+        for event in finished:
+            own = parameters[event.configuration]
+            row = {"arm": own.pop("arm"), "score": math.nan, "weight": 0.0}
+            if last.get(event.seed) == event.configuration and event.seed in scores:
+                row |= {"score": scores[event.seed], "weight": weights.get(event.seed, 0.0)}
+            same = ("reward", "cpu_seconds", "wall_seconds", "status", "reason")
+            row |= {name: getattr(event, name) for name in same}
+            if event.reason != UNAFFORDABLE:  # else it was not begun
+                rows.append(row | {"parameters": own, "trial": event.configuration})
+        return sorted(
+            rows,
+            key=lambda row: (np.nan_to_num(row["score"], nan=-np.inf), row["reward"]),
+            reverse=True,
+        )
 
 
-def _more_rows(folds: Validation, n_rows: int, fidelity: float) -> float:
-    """Return how many times the rows of a trial, whose share is scaled to 1, all rows are.
+def arrays_of(
+    task: Task,
+    features: NDArray[np.float32],
+    kinds: NDArray[np.int8],
+    codes: NDArray[Any],
+    target: NDArray[Any],
+    classes: NDArray[Any] | None,
+    weight: NDArray[np.float64] | None,
+    folds: Validation,
+    scorer: Any,
+) -> Arrays:
+    """Return the arrays of trials; an error if the scorer cannot judge these targets.
 
-    A trial on all rows is fitted on all folds, one on a share on the first alone.
+    - `codes`, `target`: the targets as learners and as scorers get them.
+    - `weight`: of rows, in fits and in scores.
     """
-    return n_rows / sum(map(len, folds.train if fidelity == 1 else folds.train[:1]))
+    judged = np.concatenate(folds.validation)
+    judge = Judge(scorer, target[judged], classes, None if weight is None else weight[judged])
+    _ = judge.ends
+    # It needs probabilities themselves, and not only their order.
+    own = get_scorer(scorer) if isinstance(scorer, str) else scorer
+    probabilistic = getattr(own, "_response_method", "") == "predict_proba"
+
+    def fold(train: Any, rows: Any) -> Fold:
+        weights = None if weight is None else weight[train]
+        validation = features[rows], codes[rows]
+        return Fold(features[train], codes[train], *validation, train_weight=weights)
+
+    parts = tuple(map(fold, folds.train, folds.validation))
+    refit = None if folds.bagged else fold(np.arange(len(codes)), judged)
+    return Arrays(task, parts, refit, judge, probabilistic, kinds)
 
 
 def able(space: Space, *, n_rows: int, weighted: bool) -> Space:
@@ -292,37 +291,3 @@ def refuse_wide(frame: pd.DataFrame) -> None:
             f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"
             " rows, too many to be features: drop it, encode it, or merge rare ones"
         )
-
-
-def trials_of(search: PolicySearch) -> list[dict[str, Any]]:
-    """Return all trials of a search, the best first."""
-    admitted = of(search.events, ConfigurationAdmitted)
-    parameters = {each.configuration: dict(each.parameters) for each in admitted}
-    arms = {number: own.pop("arm") for number, own in parameters.items()}
-    finished = of(search.events, TrialFinished)
-    # Of a trial that went on, the last part has the score of all.
-    last = {each.seed: each.configuration for each in finished if each.status == "ok"}
-    judged = {
-        last[seed]: (score, search.weights.get(seed, 0.0)) for seed, score in search.scores.items()
-    }
-    rows = [
-        {
-            "arm": arms[event.configuration],
-            "score": judged.get(event.configuration, NOT_JUDGED)[0],
-            "weight": judged.get(event.configuration, NOT_JUDGED)[1],
-            "reward": event.reward,
-            "cpu_seconds": event.cpu_seconds,
-            "wall_seconds": event.wall_seconds,
-            "status": event.status,
-            "reason": event.reason,
-            "parameters": parameters[event.configuration],
-            "trial": event.configuration,
-        }
-        for event in finished
-        if event.reason != UNAFFORDABLE  # it was not begun
-    ]
-    return sorted(
-        rows,
-        key=lambda row: (np.nan_to_num(row["score"], nan=-np.inf), row["reward"]),
-        reverse=True,
-    )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
@@ -21,10 +21,9 @@ from leaseboard.algorithms.base import Algorithm, Environment, setting_names
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
-from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.events import Event, Parameters
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
-from leaseboard.tasks.evaluate.learners.pipelines import Pipelines, named
 from leaseboard.tasks.evaluate.probes import RecordedFolds, RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import resolve
 from leaseboard.tasks.models.automl import findings
@@ -155,7 +154,7 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             warn_of_dates(X, Validation(every, every, False), "test the choice on later rows")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         made, params = self._configurations()
-        self._names = list(made.estimators)
+        self._names = list(made)
         if len(params) == 1:
             warnings.warn(f"one configuration, {self._names[0]!r}: no choice", stacklevel=2)
         self.check()
@@ -173,7 +172,7 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_params_ = params[auditor.champion]
         self.best_score_ = auditor.close().score
         self._log = "\n".join(map(to_json, log))
-        self.choice_ = clone(made.estimators[self.best_name_])
+        self.choice_ = clone(made[self.best_name_])
         for fitted in ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_"):
             vars(self).pop(fitted, None)  # of an earlier fit
         if self.refit:
@@ -266,8 +265,8 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "best_estimator_")
         return getattr(self.best_estimator_, method)
 
-    def _configurations(self) -> tuple[Pipelines, list[dict[str, Any]]]:
-        """Return one configuration for each estimator, or for each point of the grid.
+    def _configurations(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the estimators by name, or one for each point of the grid.
 
         With them the parameters that each sets of its estimator.
         """
@@ -277,7 +276,7 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     f"param_grid is of one estimator and {len(self.estimator)} are given: give"
                     " one, such as a Pipeline whose step the grid sets, or leave the grid out"
                 )
-            return named(self.estimator), [{} for _ in self.estimator]
+            return _named(self.estimator), [{} for _ in self.estimator]
         points = list(ParameterGrid(self.param_grid or {}))
         made: dict[str, Any] = {}
         for number, point in enumerate(points):
@@ -285,7 +284,7 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             said = short(", ".join(f"{key}={value}" for key, value in point.items()), 80)
             name = said or type(one).__name__
             made[f"{name} ({number})" if name in made else name] = one
-        return named(made), points
+        return _named(made), points
 
     def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
         """Return the name of the algorithm, and the algorithm."""
@@ -307,7 +306,7 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return name, algorithm
 
     def _environment(
-        self, algorithm: Algorithm, made: Pipelines, X: Any, y: NDArray[Any], seed: int
+        self, algorithm: Algorithm, made: dict[str, Any], X: Any, y: NDArray[Any], seed: int
     ) -> Environment:
         """Return the environment of the algorithm, in which fits are made in this process."""
         on_folds = algorithm.environment == FoldsEnvironment.kind
@@ -326,13 +325,19 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         )
         if split.train_rows < max(2, self.folds if on_folds else 0):
             raise DataError(f"n_samples={len(y)} are too few to divide: give more")
+        configurations = [_described(name, estimator) for name, estimator in made.items()]
+
+        def build(parameters: Parameters) -> Any:
+            return clone(made[str(parameters["name"])])
+
+        fits = (split, configurations, build, None)
         if on_folds:
-            folds = RecordedFolds(split, made, None, folds=self.folds, probe_seconds=None)
+            folds = RecordedFolds(*fits, folds=self.folds, probe_seconds=None)
             return FoldsEnvironment(folds, seed)
         # Half of these are the first sample, to which a row of each class that it does not
         # have is added.
         initial = max(self.initial_rows, 2 * len(pd.unique(y)))
-        probes = RecordedProbes(split, made, None, probe_seconds=None)
+        probes = RecordedProbes(*fits, probe_seconds=None)
         return SamplesEnvironment(probes, seed, initial_rows=initial)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
@@ -350,3 +355,31 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if (labels == labels[0]).all():
             raise DataError(f"y has one class, {labels[0]}: nothing can be learned")
         return np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X, labels
+
+
+def _described(name: str, estimator: Any) -> Parameters:
+    """Return the configuration of an estimator, its parameters as text."""
+    simple = bool, int, float, str, type(None)
+    return {"name": name, "learner": type(estimator).__name__} | {
+        key: value if isinstance(value, simple) else repr(value)
+        for key, value in sorted(estimator.get_params().items())
+    }
+
+
+def _named(pipelines: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    """Return `pipelines` by name; those of a list are numbered after their class.
+
+    Raises UsageError if the list is empty, or one is not a classifier.
+    """
+    if not isinstance(pipelines, Mapping):
+        pipelines = {f"{type(each).__name__}-{n}": each for n, each in enumerate(pipelines)}
+    if not pipelines:
+        raise UsageError("no pipelines: give at least one scikit-learn classifier")
+    for name, pipeline in pipelines.items():
+        # Only an estimator has the tags that is_classifier reads.
+        if not (isinstance(pipeline, BaseEstimator) and is_classifier(pipeline)):
+            raise UsageError(
+                f"pipeline {name!r} is not a classifier ({type(pipeline).__name__}):"
+                " give scikit-learn classifiers or pipelines that end in one"
+            )
+    return dict(pipelines)

@@ -30,8 +30,8 @@ each node where those of classes ask the square root."""
 class Validation:
     """Row numbers of each fit.
 
-    `bagged`: whether the models of the folds together are the model: every one has seen more than
-    half of the rows, and no row validates twice. Otherwise a fit on all rows is.
+    `bagged`: whether the models of the folds together are the model: every one has seen half of
+    the rows at least, and no row validates twice. Otherwise a fit on all rows is.
     """
 
     train: tuple[Rows, ...]
@@ -63,16 +63,17 @@ def folds_of(
     if groups is not None:
         groups = _numbered(groups, len(counted))[counted]
     number = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
+    splitter = cv
     if groups is not None and (number or isinstance(cv, float)):
-        cv = _of_groups(int(cv) if number else FOLDS, groups, classes=codes is not None, seed=seed)
+        splitter = _of_groups(int(cv) if number else FOLDS, groups, codes is not None, seed)
     elif number:
-        return _k_folds(int(cv), target, codes, seed)
+        splitter = PredefinedSplit(_k_folds(int(cv), len(target), codes, seed))
     elif isinstance(cv, float):
-        return _holdout(cv, target, codes, seed)
-    pairs = list(check_cv(cv, target, classifier=codes is not None).split(X, target, groups))
+        splitter = PredefinedSplit(_holdout(cv, len(target), codes, seed))
+    pairs = list(check_cv(splitter, target, classifier=codes is not None).split(X, target, groups))
     if not pairs:
-        raise ValueError(f"cv={cv!r} gives no split: give one with at least one")
-    if not hasattr(cv, "split") or isinstance(cv, PredefinedSplit):
+        raise ValueError(f"cv={cv!r} of {len(target)} rows leaves none to validate on: give more")
+    if isinstance(cv, PredefinedSplit) or not hasattr(splitter, "split"):
         pairs = [(_among(counted, a), _among(counted, b)) for a, b in pairs]
     for number, (rows, others) in enumerate(pairs):
         if not len(rows) or not len(others):
@@ -85,7 +86,7 @@ def folds_of(
     train, validation = zip(*pairs, strict=True)
     every = np.concatenate(validation)
     once = len(np.unique(every)) == len(every)
-    enough = min(map(len, train)) > len(target) / 2
+    enough = min(map(len, train)) >= len(target) // 2
     return Validation(train, validation, bagged=len(pairs) > 1 and once and enough)
 
 
@@ -139,52 +140,33 @@ def _among(counted: NDArray[np.bool_], given: Any) -> Rows:
     return np.cumsum(counted)[rows[counted[rows]]] - 1
 
 
-def _of_groups(n_folds: int, groups: Any, *, classes: bool, seed: int) -> Any:
+def _of_groups(n_folds: int, groups: Any, classes: bool, seed: int) -> Any:
     """Return a splitter that never divides the rows of a group."""
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise ValueError("groups has one group: rows of at least two are needed to validate")
-    n_folds = min(n_folds, n_groups)
-    if classes:
-        return StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-    return GroupKFold(n_folds, shuffle=True, random_state=seed)
+    kind = StratifiedGroupKFold if classes else GroupKFold
+    return kind(min(n_folds, n_groups), shuffle=True, random_state=seed)
 
 
-def _holdout(
-    share: float, target: NDArray[Any], codes: NDArray[np.int64] | None, seed: int
-) -> Validation:
+def _holdout(share: float, n_rows: int, codes: NDArray[np.int64] | None, seed: int) -> Rows:
+    """Return 0 for the rows to validate on, of each class its share, and -1 for the others."""
     if not 0 < share < 1:
         raise ValueError(f"cv={share} must lie between 0 and 1, or be a number of folds")
-    classes = np.zeros(len(target), dtype=np.int64) if codes is None else codes
-    parts = deal(classes, quotas(len(target), (1 - share, share)), generator(seed, "validation"))
-    train, validation = np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
-    if not len(validation):
-        rule = f", with {classes.max() + 1} classes to train on" if classes.any() else ""
-        raise ValueError(
-            f"n_samples={len(target)} are too few to train on and to validate on{rule}:"
-            " give more rows"
-        )
-    return Validation((train,), (validation,), bagged=False)
+    classes = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
+    parts = deal(classes, quotas(n_rows, (1 - share, share)), generator(seed, "validation"))
+    return parts.astype(np.intp) - 1
 
 
-def _k_folds(
-    n_folds: int, target: NDArray[Any], codes: NDArray[np.int64] | None, seed: int
-) -> Validation:
-    """Deal each class evenly; never validate on the only row of a class."""
-    if not 2 <= n_folds <= len(target):
-        raise ValueError(f"cv={n_folds}: give 2 to {len(target)} folds, a share, or a splitter")
-    order = generator(seed, "validation").permutation(len(target))
+def _k_folds(n_folds: int, n_rows: int, codes: NDArray[np.int64] | None, seed: int) -> Rows:
+    """Return the fold of each row: each class is dealt evenly, its only row is in none (-1)."""
+    if not 2 <= n_folds <= n_rows:
+        raise ValueError(f"cv={n_folds}: give 2 to {n_rows} folds, a share, or a splitter")
+    order = generator(seed, "validation").permutation(n_rows)
     if codes is not None:
         order = order[np.argsort(codes[order], kind="stable")]
-    fold_of = np.empty(len(target), dtype=np.intp)
-    fold_of[order] = np.arange(len(target)) % n_folds
+    fold_of = np.empty(n_rows, dtype=np.intp)
+    fold_of[order] = np.arange(n_rows) % n_folds
     if codes is not None:
         fold_of[np.bincount(codes)[codes] == 1] = -1
-    every = np.arange(len(target))
-    parts: list[tuple[Rows, Rows]] = [
-        (every[fold_of != fold], every[fold_of == fold]) for fold in range(n_folds)
-    ]
-    parts = [(train, validation) for train, validation in parts if len(validation)]
-    if not parts:
-        raise ValueError(f"n_samples={len(target)}: every class has one row, nothing to validate")
-    return Validation(*zip(*parts, strict=True), bagged=len(parts) > 1)
+    return fold_of

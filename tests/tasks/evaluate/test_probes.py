@@ -36,17 +36,9 @@ class Tree(DecisionTreeClassifier):
         return super().fit(X, y)
 
 
-class Trees:
-    """Candidates as those of a suite."""
-
-    __module__ = candidates.__name__
-    classes = ()
-
-    def __init__(self, configurations, build=Tree):
-        self.configurations, self._build = configurations, build
-
-    def build(self, parameters):
-        return self._build(**parameters)
+def by(build):
+    """Return the builder of a suite's configurations."""
+    return lambda parameters: build(**parameters)
 
 
 def never(**_):
@@ -77,7 +69,7 @@ BEHAVIOURS = [{}, {"behaviour": "crash"}, {"behaviour": "hang"}]
 def probes(samples, tmp_path):
     def make(configurations=BEHAVIOURS, build=Tree, samples=samples, store=True, **given):
         place = Store(tmp_path / "probes.sqlite") if store else None
-        return RecordedProbes(shuffled(samples, 200), Trees(configurations, build), place, **given)
+        return RecordedProbes(shuffled(samples, 200), configurations, by(build), place, **given)
 
     return make
 
@@ -177,8 +169,8 @@ def labelled():
 def folds(labelled, test_rows=0, store=None, build=Tree, **options):
     features, labels = labelled
     made = Samples(features=features, labels=labels, train_rows=len(labels) - test_rows)
-    depths = Trees([{"max_depth": 1}, {"max_depth": 3}], build)
-    return RecordedFolds(shuffled(made, test_rows), depths, store, folds=5, **options)
+    depths = [{"max_depth": 1}, {"max_depth": 3}]
+    return RecordedFolds(shuffled(made, test_rows), depths, by(build), store, folds=5, **options)
 
 
 def test_each_row_is_tested_once_and_each_class_in_its_share(labelled):

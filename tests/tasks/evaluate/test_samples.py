@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.evaluate.probes import Samples, Shuffled, split
+from leaseboard.tasks.evaluate.probes import Samples, split
 from leaseboard.tasks.fetch.dataset import Dataset
 
 
@@ -49,15 +48,6 @@ def test_what_cannot_be_sampled_is_refused():
     ):
         with pytest.raises(DataError, match=message):
             _ = split(dataset(features, target, task), seed=0, test_fraction=0.2).samples
-
-
-def test_the_order_is_that_of_the_stored_probes():
-    order = generator(7, "samples", "order").permutation(50)
-    rows = Shuffled(digest="d", n_rows=50, seed=7, test_fraction=0.2, make=lambda: None)
-
-    assert [*map(len, rows.rows())] == [rows.train_rows, rows.test_rows] == [40, 10]
-    assert np.concatenate(rows.rows()).tolist() == order.tolist()
-    assert rows.identity == "d/7/0.2"
 
 
 @given(

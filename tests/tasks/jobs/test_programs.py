@@ -23,7 +23,6 @@ def test_a_file_that_is_named_anywhere_makes_a_job_untrusted():
         {"algorithm": "mine.py:Mine"},
         {"algorithm": "/some where/mine.py:Mine"},
         {"algorithm": "online-automl", "settings": {"any": [{"deep": ["mine.py"]}]}},
-        {"algorithm": "full-run", "environment": {"pipelines": "pipes.py"}},
     ):
         assert is_untrusted(job(**given)), given
         assert list(references(job(**given))), given

@@ -80,28 +80,22 @@ def model_of(version):
     return version.source.removeprefix("models:/")
 
 
-def test_a_version_shows_metrics_parameters_and_dataset(uri, raced):
+def test_a_version_is_tied_to_its_run_and_described(uri, raced):
     (add, result), client = raced, open_store(uri)
     version = add()
     run = client.get_run(version.run_id)
     model = client.get_logged_model(model_of(version))
-    measured = {metric.key: metric.value for metric in model.metrics}
 
     assert run.data.tags["leaseboard.key"] == result.key
     assert model.source_run_id == run.info.run_id
     assert [output.model_id for output in run.outputs.model_outputs] == [model.model_id]
     assert json.loads(model.tags["mlflow.modelVersions"]) == [{"name": "m", "version": "1"}]
-    assert model.params["name"] == "online-automl"
-    assert any(name.startswith("champion.") for name in model.params)
-    assert measured["score"] == result.score
-    assert measured["score.mean"] > measured["score"]
-    assert {metric.dataset_name for metric in model.metrics} == {FRIED}
     assert f"{result.score:.6g} of this model" in version.description
     assert version.description == model.tags["mlflow.note.content"]
     assert max(map(len, version.tags.values())) < 200  # no file is a tag, which fills the page
 
 
-@pytest.mark.parametrize("call", ["log_model_artifacts", "log_batch", "create_model_version"])
+@pytest.mark.parametrize("call", ["log_model_artifacts", "log_outputs", "create_model_version"])
 def test_a_kill_while_a_model_is_logged_leaves_one_model(uri, raced, monkeypatch, call):
     def die(*_, **__):
         raise KeyboardInterrupt
@@ -116,7 +110,8 @@ def test_a_kill_while_a_model_is_logged_leaves_one_model(uri, raced, monkeypatch
     (model,) = client.search_logged_models([place])
 
     assert (model.model_id, model.status) == (model_of(version), "READY")
-    assert model.metrics
+    run = client.get_run(version.run_id)
+    assert [output.model_id for output in run.outputs.model_outputs] == [model.model_id]
 
 
 def test_the_same_work_is_registered_once(uri, add):

@@ -1,14 +1,10 @@
-"""Candidates of a selection: drawn by a seed, or a user's own list of classifiers."""
+"""Candidates of a selection, drawn by a seed."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.evaluate.learners import candidates, classifiers, pipelines
+from leaseboard.tasks.evaluate.learners import candidates, classifiers
 
 
 def test_five_learners_have_29_hyperparameters_that_are_drawn_within_their_domains():
@@ -54,56 +50,3 @@ def test_a_network_takes_the_same_number_of_steps_on_any_sample():
         X = rng.random((rows, 2), dtype=np.float32)
         network = classifiers.FixedStepNetwork(width=4, steps=160, batch_size=50)
         assert network.fit(X, (X[:, 0] > 0.5).astype(int)).network_._optimizer.t == 160
-
-
-FILE = """
-from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
-
-PIPELINES = {"line": LogisticRegression(C=2.0), "tree": DecisionTreeClassifier(max_depth=3)}
-"""
-
-
-@pytest.fixture
-def read(tmp_path):
-    def read(text, helper=""):
-        if helper:  # its folder stays on the path of modules
-            (tmp_path / "helper_of_pipes.py").write_text(helper)
-        (tmp_path / "mine.py").write_text(text)
-        return pipelines.read(tmp_path / "mine.py")
-
-    return read
-
-
-def test_pipelines_are_named_by_their_users_or_numbered_after_their_classes(read):
-    own = read(FILE)
-    line, tree = own.configurations
-    listed = [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())]
-
-    assert (line["name"], line["learner"], line["C"]) == ("line", "LogisticRegression", 2.0)
-    assert own.build(tree).max_depth == 3
-    assert own.build(tree) is not own.estimators["tree"]
-    assert list(pipelines.named(listed).estimators) == ["LogisticRegression-0", "Pipeline-1"]
-
-
-def test_other_code_of_a_file_or_of_its_helper_gives_other_configurations(read):
-    helped = FILE + "import helper_of_pipes\n"
-    first = read(helped, "DEPTH = 1").configurations
-
-    assert read(helped, "DEPTH = 1").configurations == first
-    assert read(helped, "DEPTH = 22").configurations != first
-    assert read(helped + "x = 1\n", "DEPTH = 1").configurations != first
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("X = 1", "no list or mapping called PIPELINES"),
-        ("PIPELINES = []", "at least one"),
-        ("from sklearn.linear_model import Ridge\nPIPELINES = [Ridge()]", "'Ridge-0' is not a"),
-        ("\nimport nowhere", "mine.py:2: ModuleNotFoundError: No module named 'nowhere'"),
-    ],
-)
-def test_a_file_without_classifiers_is_refused(read, text, message):
-    with pytest.raises(LeaseboardError, match=message):
-        read(text)

@@ -1,5 +1,6 @@
 """Trials that a budget stops: what they are charged, what they keep, and where they go on."""
 
+import resource
 import time
 
 import numpy as np
@@ -31,9 +32,15 @@ def arrays(n_folds, refit=None):
 def trials(folder, arms, *, n_folds=3, limits=None, refit=None):
     space = Space(title="t", source="s", arms=arms)
     return BudgetedTrials(
-        space, arrays(n_folds, refit), optimiser="guided", seed=1, limits=limits, n_rows=60,
-        folder=folder,
+        space=space, optimiser="guided", seed=1, arrays=arrays(n_folds, refit), limits=limits,
+        folder=folder, n_jobs=2,
     )  # fmt: skip
+
+
+def spent():
+    """Return the CPU seconds of this process and its children, as the system counts them."""
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def spin(seconds):
@@ -81,6 +88,18 @@ def test_a_trial_leaves_its_predictions_and_models_and_is_charged_with_what_was_
     assert search.trial(0, 0) == trial
 
 
+def test_trials_that_run_at_once_are_charged_with_what_all_processes_took(slow, tmp_path):
+    arms = {name: slow(0.2)["slow"] for name in ("one", "two")}
+    search = trials(tmp_path, arms, n_folds=1, limits=LIMITS)
+    search.warm()
+    before = spent()
+    search.prefetch([(0, 0), (1, 0)], 60.0)
+    charged = sum(search.trial(arm, 0).cpu_seconds for arm in (0, 1))
+
+    assert 0.4 <= charged <= spent() - before
+    assert charged == pytest.approx(search.spent_cpu_seconds)
+
+
 def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again(slow, tmp_path):
     search = trials(tmp_path, slow(1e6), limits=LIMITS)
     search.warm()
@@ -95,11 +114,12 @@ def test_boosting_that_ends_early_has_a_result_and_is_fitted_again_with_as_many_
     search = trials(tmp_path, {"many": TREES, "bayes": BAYES}, n_folds=1, refit=fold)
     first = search.trial(0, 0, 0.5)
     tried = search.tried[first.seed]
-    (model,), outcome = search.refit(tried, 60.0)
+    (model,), seconds = search.refit(tried, 60.0)
 
     assert search.stoppable == (True, False)
     assert not any(trials(tmp_path, {"many": TREES}).stoppable)
     assert (first.ended, first.status) == (True, "ok")
     assert search.trial(0, 1, tried.cpu_seconds * 0.1).reason == UNAFFORDABLE
-    assert np.array_equal(outcome.predictions, tried.predictions)
+    assert 0 < seconds < 60
+    assert np.array_equal(model.predict(X[~rest]), tried.predictions.argmax(axis=1))
     assert model.n_iter_ == tried.order.values["n_estimators"] < 1_000_000

@@ -11,7 +11,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment
 from leaseboard.algorithms.events import TrialFinished, of
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.evaluate.trials.spaces import load_space
 from leaseboard.tasks.processes.limits import Limits
@@ -32,12 +32,10 @@ def arrays():
 
 def stored(folder, *, arrays=arrays, arms=ARMS, optimiser="tpe", seed=1, limits=None):
     return StoredTrials(
-        load_space("fast").restricted(arms),
-        TrialData(
-            identity={"digest": "toy"},
-            code=("leaseboard.tasks.evaluate.trials.plans",),
-            arrays=arrays,
-        ),
+        space=load_space("fast").restricted(arms),
+        data={"digest": "toy"},
+        code=("leaseboard.tasks.evaluate.trials.plans",),
+        arrays=arrays,
         optimiser=optimiser,
         seed=seed,
         store=Store(folder / "store.sqlite"),

@@ -1,5 +1,4 @@
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -62,15 +61,6 @@ def test_the_judge_of_the_first_rows_gives_the_same_reward_for_a_score():
     assert first.reward(-0.3) == judge.reward(-0.3)
 
 
-def test_the_noise_of_an_accuracy_is_that_of_a_share():
-    judge = Judge("accuracy", TARGETS, NAMES)
-    share = judge.score(CHANCES)
-
-    assert judge.noise(CHANCES, 0, 400) == pytest.approx(
-        math.sqrt(share * (1 - share) / 200), rel=0.15
-    )
-
-
 POSITIVE = [
     *("average_precision", "d2_brier_score", "f1", "jaccard", "neg_brier_score"),
     *("recall", "roc_auc", make_scorer(fbeta_score, beta=2)),
@@ -86,7 +76,6 @@ def test_the_second_of_two_classes_is_the_positive_one():
 
             assert judge.score(CHANCES) == pytest.approx(expected), (scoring, names)
             assert np.isfinite(judge.ends).all()
-            assert np.isfinite(judge.noise(CHANCES, 0, draws=2))
 
 
 RANKS = [
@@ -116,7 +105,6 @@ def test_a_class_without_a_row_is_not_an_obstacle_to_a_scorer_that_can_judge_all
             best, constant = judge.ends
 
             assert judge.score(given[kept]) < best >= constant, (scoring, absent)
-            assert np.isfinite(judge.noise(given[kept], 0, draws=2)), (scoring, absent)
 
     assert able >= {*RANKS, "accuracy", "neg_log_loss"}
 

@@ -200,10 +200,8 @@ def test_naive_bayes_that_gets_worse_with_rows_does_not_win():
         (PIPELINES, np.zeros((0, 2)), [], "0 sample"),
         (PIPELINES, np.zeros((9, 2)), [0] * 9, "one class, 0"),
         (PIPELINES, np.zeros((3, 2)), [0, None, 1], "y has missing values"),
-        (PIPELINES, np.zeros((4, 2)), [0.1, 0.25, 1.5, 3], "Unknown label type: continuous"),
         ([Sick(), Sick(), Silent()], np.zeros((9, 2)), None, "requires y"),
         ([Sick(), DecisionTreeClassifier()], [["a"], ["b"]] * 9, [0, 1] * 9, "cannot be trained"),
-        ([], np.zeros((9, 2)), [0, 1, 1] * 3, "at least one"),
         ([Ridge()], np.zeros((9, 2)), [0, 1, 1] * 3, "'Ridge-0' is not a classifier"),
     ],
 )  # fmt: skip
@@ -218,7 +216,6 @@ def test_what_cannot_be_used_is_refused_in_a_line(own, X, y, message):
     [
         ({"delta": 0}, "setting delta=0"),
         ({"test_fraction": 1.5}, "option test_fraction=1.5"),
-        ({"folds": 1}, "folds=1"),
         ({"algorithm": "online-automl"}, "runs on the environment stream"),
         ({"algorithm": "abd"}, "did you mean 'abc'"),
         ({"param_grid": {"max_depth": [1]}}, "2 are given"),
