@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from mlflow import MlflowClient
@@ -16,6 +14,8 @@ from leaseboard.flows import server
 from leaseboard.flows.commands import live
 from leaseboard.flows.live_update import page_link
 from leaseboard.tasks.live.model import state_of
+from tests.flows.test_schedule import STEPS
+from tests.flows.waiting import until
 from tests.tasks.live.world import BEGIN, World
 
 
@@ -150,39 +150,22 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
 
 def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterName
 
     code, _, err = call("live", "update", "sales.yaml", "--at", at(0))
     assert (code, err) == (0, "")
-    deadline = time.monotonic() + 240
-    wanted = {
-        "ingest",
-        "validate",
-        "join labels",
-        "monitor",
-        "train",
-        "evaluate",
-        "promote",
-        "publish",
-        "notify",
-    }
-    names: set[str] = set()
     with get_client(sync_client=True) as client:
-        while not names >= wanted and time.monotonic() < deadline:
-            asked = TaskRunFilter(name=TaskRunFilterName(any_=sorted(wanted)))
-            names = {run.name for run in client.read_task_runs(task_run_filter=asked)}
-            time.sleep(0.2)
-    assert names >= wanted
+        until(lambda: {run.name for run in client.read_task_runs()} >= STEPS)
 
     world.deliver(1, world.day(1).drop(columns="a"))
     assert call("live", "update", "sales.yaml", "--at", at(1))[0] == 1
     asked = {"filter": {"event": {"prefix": ["leaseboard.incident."]}}}
-    events: list[dict[str, Any]] = []
     with get_client(sync_client=True) as client:
-        while not events and time.monotonic() < deadline + 60:
+
+        def find_events():
             found = client.request("POST", "/events/filter", json=asked).json()["events"]
-            events = [each for each in found if "no column 'a'" in each["payload"]["what"]]
-            time.sleep(0.2)
+            return [each for each in found if "no column 'a'" in each["payload"]["what"]]
+
+        events = until(find_events)
         runs = client.read_flow_runs()
     assert {run.state.name for run in runs} >= {"Completed", "Incident"}
     assert len({run.name for run in runs}) == len(runs)

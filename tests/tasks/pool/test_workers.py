@@ -1,8 +1,7 @@
 """The pool contains what a job does: each ending has its status, and the next job runs."""
 
-import os
 import threading
-import time
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -13,6 +12,8 @@ from leaseboard.tasks.folder.results import LOG
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.pool.workers import StoppedError, WorkerPool
 from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.watchdog import is_over
+from tests.flows.waiting import until
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
@@ -123,7 +124,7 @@ def test_no_process_outlives_its_job_and_none_runs_two_untrusted_ones(tmp_path, 
                 run(workers, f"fork:{pid_file}", tmp_path / f"job-{name}", algorithm).status
                 == "ok"
             )
-            assert_gone(int(pid_file.read_text()))
+            until(partial(is_over, int(pid_file.read_text())))
             seen.append([worker.child.pid for worker in workers._workers])
     assert seen == ([[], []] if algorithm == UNTRUSTED else [seen[0]] * 2)
 
@@ -137,8 +138,7 @@ def test_stop_interrupts_running_jobs_and_closing_leaves_no_process(tmp_path):
         threading.Timer(0.5, workers.stop).start()
         with pytest.raises(StoppedError):
             run(workers, "sleep:600", tmp_path)
-    for pid in pids:
-        assert_gone(pid)
+    until(lambda: all(map(is_over, pids)))
 
 
 def test_the_time_to_start_a_worker_counts_for_no_job(tmp_path):
@@ -160,16 +160,6 @@ def test_a_worker_that_cannot_start_says_why(tmp_path):
 
     assert ended.status == "crash"
     assert "No module named 'leaseboard.tasks.nowhere'" in ended.reason
-
-
-def assert_gone(pid, within=900.0):
-    deadline = time.monotonic() + within
-    while time.monotonic() < deadline:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return
-        time.sleep(0.02)
-    os.kill(pid, 9)
-    raise AssertionError(f"process {pid} is still there")
 
 
 def test_output_is_cut_at_its_limit_and_what_fits_is_kept_whole(tmp_path):

@@ -15,6 +15,7 @@ import pytest
 from leaseboard.tasks.processes import child
 from leaseboard.tasks.processes.child import Called, Child, EndedError, call
 from leaseboard.tasks.processes.limits import Limits
+from tests.flows.waiting import until
 
 WALL = Limits(wall_seconds=0.2)
 LATE = "over the limit of 0.2 s of wall time"
@@ -217,10 +218,7 @@ def test_a_program_goes_when_its_parent_is_gone(tmp_path):
     parent = subprocess.run([sys.executable, "-c", code, *arguments], check=False)
 
     assert parent.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 240
-    while not ended.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(ended.exists)
 
 
 @pytest.mark.parametrize(("function", "status", "reason"), [
