@@ -5,7 +5,6 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,23 +180,3 @@ def test_times_without_a_zone_are_utc(contract):
     assert stale(expecting, "day", datetime(2026, 1, 31, 9, 59), NOW).text == (
         "the newest day is 2026-01-31 09:59 UTC, that is 2:01:00 ago: at most 2h is fresh"
     )
-
-
-@pytest.mark.parametrize(
-    ("kind", "typed", "plain"),
-    [
-        ("number", pd.Series(pd.to_timedelta([90, 30], "s")), [90.0, 30.0]),
-        ("date", pd.Series(pd.period_range("2024-03", periods=2, freq="M")),
-         ["2024-03-01T00:00:00", "2024-04-01T00:00:00"]),
-        ("date", pd.Series([dt.date(2024, 3, 1), None], dtype=pd.ArrowDtype(pa.date32())),
-         ["2024-03-01T00:00:00", None]),
-        ("text", pd.Series(["a", None], dtype=pd.ArrowDtype(pa.string())), ["a", None]),
-    ],
-)  # fmt: skip
-def test_each_type_of_files_is_one_of_the_contract_too(kind, typed, plain):
-    """A batch is read by the table of types that `learn` reads a file by."""
-    rows = pd.DataFrame({"x": typed})
-    held = check(Contract(columns={"x": ColumnRule(kind=kind, missing=1)}), rows, now=NOW)
-    assert held.breaks == held.quarantined == ()
-    assert [row.values["x"] for row in held.rows] == plain
-    assert infer(rows.assign(y=1.0), target="y").columns["x"].kind in (kind, "category")

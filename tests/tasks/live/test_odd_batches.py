@@ -77,7 +77,7 @@ def test_values_that_break_the_contract_are_not_quoted(world):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        (ValueError, "internal error: ValueError in "),
+        (ValueError, "internal error: ValueError"),
         (
             DataError,
             "the data of this update cannot be used; run `leaseboard live update FILE.yaml`",

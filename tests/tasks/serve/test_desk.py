@@ -87,16 +87,3 @@ def test_nothing_is_reported_that_was_not_logged_and_the_thread_goes_on(
     assert ask(desk, question(3)) == [[[3, 0.5, 2.0]]]
     assert desk.fault == ""
     assert [each[0] for each in logged(state)] == ["r3"]
-
-
-def test_what_waits_is_answered_before_it_ends(state):
-    desk = Desk(state, lambda: NOW, lambda _: None)
-
-    async def ask_and_stop():
-        asked = [asyncio.create_task(desk.ask(*question(i))) for i in range(20)]
-        await asyncio.sleep(0)
-        await asyncio.to_thread(desk.stop)
-        return await asyncio.wait_for(asyncio.gather(*asked), 60)
-
-    assert asyncio.run(ask_and_stop()) == [[[i, 0.5, 2.0]] for i in range(20)]
-    assert len(logged(state)) == 20
