@@ -179,7 +179,7 @@ def test_output_is_cut_at_its_limit_and_what_fits_is_kept_whole(tmp_path):
 
 
 def test_a_job_that_prints_without_end_fills_no_disk(tmp_path):
-    with pool(Limits(output_mb=1, wall_seconds=1)) as workers:
+    with pool(Limits(output_mb=1, cpu_seconds=1)) as workers:
         ended = run(workers, "print-on", tmp_path)
 
     assert ended.status == "timeout"
