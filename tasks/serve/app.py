@@ -159,9 +159,11 @@ class Server:
         except DataError as error:
             raise refusal(400, str(error)) from error
         self.predictions.inc(len(rows))
+        unknown = [rules.unknown_categories(row) for row in rows]
         predictions = shown(body.params, found)
-        return {"predictions": predictions, "ids": ids, "level": level,
-                "snapshot": champion.describe()}  # fmt: skip
+        answer = {"predictions": predictions, "ids": ids, "level": level,
+                  "snapshot": champion.describe()}  # fmt: skip
+        return answer | ({"unknown_categories": unknown} if any(unknown) else {})
 
     async def ping(self, given: Given) -> JSONResponse:
         """Return whether there is a champion, and which; with the token, also a fault."""
@@ -175,6 +177,10 @@ class Server:
         if self.trusts(given):  # it names places of this machine
             found["fault"] = "; ".join(filter(None, (self.follower.fault, self.desk.fault)))
         return JSONResponse(found | more, status)
+
+    def version(self) -> PlainTextResponse:
+        """Return the version of MLflow."""
+        return PlainTextResponse(installed("mlflow"))
 
     def metrics(self) -> PlainTextResponse:
         """Return the metrics, for Prometheus."""
@@ -220,6 +226,7 @@ def application(server: Server) -> FastAPI:
     )  # fmt: skip
     guarded = [Depends(server.check_token)]
     app.post("/invocations", dependencies=guarded)(server.invoke)
+    app.get("/version", dependencies=guarded)(server.version)
     app.get("/metrics", dependencies=guarded)(server.metrics)
     app.get("/ping")(server.ping)
     for kind in (AnyHTTPException, RequestValidationError, LeaseboardError):

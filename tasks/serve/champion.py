@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, short
-from leaseboard.algorithms.tables.values import ValueKind, text_of
+from leaseboard.algorithms.tables.values import ValueKind, is_gap, text_of
 from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.contract import Contract, read_contract
 from leaseboard.tasks.live.contract_check import row_reader
@@ -60,10 +60,23 @@ class RowRules:
     def __init__(self, contract: Contract, data: DataSettings) -> None:
         columns = {name: rule for name, rule in contract.columns.items() if name != data.target}
         self._data, self._read, self.names = data, row_reader(columns), columns.keys()
+        self._categories = {
+            name: set(map(text_of, rule.categories))
+            for name, rule in columns.items()
+            if rule.kind == "category"
+        }
 
     def row_fault(self, row: Mapping[str, Any]) -> str | None:
         """Return why a row without its label breaks the contract; None if it does not."""
         return self._read(row)[1] or self._name_fault(row)
+
+    def unknown_categories(self, row: Mapping[str, Any]) -> list[str]:
+        """Return the columns whose category the contract does not name."""
+        return [
+            name
+            for name, known in self._categories.items()
+            if not is_gap(row.get(name)) and text_of(row[name]) not in known
+        ]
 
     def identity(self, row: Mapping[str, Any]) -> str | None:
         """Return the identity of the row in an update; None where rows have no id."""

@@ -6,6 +6,7 @@ import json
 import math
 import sqlite3
 
+import mlflow
 import numpy as np
 import pandas as pd
 import pytest
@@ -178,6 +179,19 @@ def test_a_kind_that_the_champion_has_not_learned_is_refused(asker, row):
     assert server.predict({**row, "price": "1.25"})[0] == 200
 
 
+def test_an_unknown_category_is_flagged_where_the_column_is_open_and_else_refused(asker, row):
+    server = asker()
+    rows = [row, {**row, "order": "b", "shop": "nowhere"}, {**row, "order": "c", "shop": None}]
+    status, reported = server.predict(*rows)
+    assert (status, reported["unknown_categories"]) == (200, [[], ["shop"], []])
+    assert "unknown_categories" not in server.predict(row)[1]
+    path = server.shop.live.settings.contract
+    path.write_text(path.read_text().replace("categories:", "closed: true, categories:"))
+    server.follower.look()
+    status, reported = server.predict(*rows)
+    assert (status, "row 2: shop 'nowhere' is not one of x, y" in reported["error"]) == (400, True)
+
+
 def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
     server = asker()
     champion = server.follower.champion
@@ -296,11 +310,11 @@ def test_a_wrong_token_is_refused_everywhere_but_at_ping(asker, row, given):
     server = asker(token="secret")
     wrong = {"authorization": given.encode("latin-1")} if given else {}
     assert server.ask("GET", "/ping", headers=wrong, host="example.org")[0] == 200
-    for method, path in (("POST", "/invocations"), ("GET", "/metrics")):
+    for method, path in (("POST", "/invocations"), ("GET", "/version"), ("GET", "/metrics")):
         status, reported = server.ask(method, path, headers=wrong)
         assert (status, "secret" in reported["error"]) == (401, False)
     bearer = {"authorization": "Bearer secret"}
-    assert server.ask("GET", "/metrics", headers=bearer)[0] == 200
+    assert server.ask("GET", "/version", headers=bearer)[1] == mlflow.__version__
 
 
 def test_other_paths_hosts_and_content_types_are_refused(shared, row):
