@@ -39,7 +39,7 @@ class OnlineRidge(ReferencePrediction):
 
         argmin_w  Σ (w·z_s - y_s)² + l2 Σ_{j>0} w_j²,
 
-    with z the features less their mean and over their deviation, both of the rows before, and a
+    with z the features less their mean and over their deviation, both of all rows so far, and a
     constant that is not penalised. So it is the same on any scale of the features, and
     shifts and scales with the target.
 
@@ -54,9 +54,10 @@ class OnlineRidge(ReferencePrediction):
     however long the stream is [1]_; a recursion of the inverse is not. An example costs about
     4 d² multiplications.
 
-    Predictions are clipped to the labels seen, as Vowpal Wabbit clips. A row is standardised once,
-    by the mean and deviation of its time, clipped at ±10, and is not taken up again when these
-    have moved on.
+    Predictions are clipped to the labels seen, as Vowpal Wabbit clips. A row is clipped at ±10 in
+    the means and deviations of its own time; then these change with each row, and all rows before
+    are expressed in them, for which R is enough. The penalty of a weight shrinks as the deviation
+    of its feature grows, and is restored when it has less than half of `l2`.
 
     For two classes each example is a step of iteratively reweighted least squares at the present
     weights: the posterior's Laplace approximation, followed by an extended Kalman filter. The
@@ -117,7 +118,7 @@ class _OnlineRidge(Predictor):
     def __init__(self, n_features: int, l2: float, *, classes: bool) -> None:
         self.classes, self.l2 = classes, l2
         self.triangle = np.zeros((1, 1))
-        self.rotated = np.zeros(1)
+        self.rotated, self.penalties = np.zeros(1), np.ones(1)
         self.moments = np.zeros((2, 0))
         self.grow(n_features)
         self.totals = np.zeros(3)
@@ -129,14 +130,15 @@ class _OnlineRidge(Predictor):
         self.triangle = np.pad(self.triangle, (0, new))
         np.fill_diagonal(self.triangle[known:, known:], math.sqrt(self.l2))
         self.rotated = np.pad(self.rotated, (0, new))
+        self.penalties = np.pad(self.penalties, (0, new), constant_values=1.0)
         self.moments = np.pad(self.moments, ((0, 0), (0, new)))
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """See `Predictor.learn_many`."""
         predictions = np.empty(len(labels), dtype=np.float32)
         block = map(np.ascontiguousarray, (examples, labels))
-        state = self.triangle, self.rotated, self.moments, self.totals
-        learn_ridge(*block, self.classes, *state, predictions)
+        regression = self.triangle, self.rotated, self.penalties, self.l2
+        learn_ridge(*block, self.classes, *regression, self.moments, self.totals, predictions)
         return predictions
 
     def predict_waiting(self, examples: Floats, pending: int) -> Floats:

@@ -48,6 +48,23 @@ cdef inline void add_moments(
         moments[d + j] += difference * (value - moments[j])
 
 
+cdef inline void follow(
+    const float *example, double *moments, Py_ssize_t d, double count, double *factors,
+    double *shifts,
+) noexcept nogil:
+    """Take an example into the moments; what was z of a feature is ``factor z + shift`` now."""
+    cdef double now
+    for j in range(d):
+        factors[j] = sqrt(moments[d + j] / (count - 1.0)) if moments[d + j] > 0.0 else 0.0
+        shifts[j] = moments[j]
+    add_moments(example, moments, d, count)
+    for j in range(d):
+        now = sqrt(moments[d + j] / count)
+        # Of one that had not varied all rows were at its mean, and what counts is the penalty.
+        factors[j] = factors[j] / now if factors[j] > 0.0 else 1.0
+        shifts[j] = (shifts[j] - moments[j]) / now if now > 0.0 else 0.0
+
+
 cdef inline void solve(
     const double *triangle, const double *rotated, double *weights, Py_ssize_t n
 ) noexcept nogil:
@@ -92,6 +109,29 @@ cdef inline void rotate(
         upper = rotated[i]
         rotated[i] = cosine * upper + sine * label
         label = cosine * label - sine * upper
+
+
+cdef inline void express(
+    double *triangle, double *rotated, double *penalties, Py_ssize_t n, double l2,
+    const double *factors, const double *shifts, double *row,
+) noexcept nogil:
+    """Express R in units in which each column but the constant's is ``factor z + shift``.
+
+    It stays a triangle, as only the first row has anything of the constant. `penalties` are the
+    shares of l2 that it has of each weight in these units: of less than half the rest is added.
+    """
+    for i in range(n):
+        for j in range(max(i, 1), n):
+            triangle[i * n + j] *= factors[j]
+    for j in range(1, n):
+        triangle[j] += triangle[0] * shifts[j]
+        penalties[j] *= factors[j] * factors[j]
+        if penalties[j] < 0.5:
+            for k in range(n):
+                row[k] = 0.0
+            row[j] = sqrt(l2 * (1.0 - penalties[j]))
+            rotate(triangle, rotated, row, n, 0.0)
+            penalties[j] = 1.0
 
 
 cdef inline double reweigh(double *row, Py_ssize_t n, double margin, double label) noexcept nogil:

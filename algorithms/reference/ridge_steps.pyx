@@ -8,6 +8,8 @@ def learn_ridge(
     bint classes,
     double[:, ::1] triangle,
     double[::1] rotated,
+    double[::1] penalties,
+    double l2,
     double[:, ::1] moments,
     double[::1] totals,
     float[::1] predictions,
@@ -22,6 +24,9 @@ def learn_ridge(
         Labels are -1 and 1, and the model is logistic.
     triangle, rotated : ndarray of float64, shapes (d + 1, d + 1) and (d + 1,)
         R, upper triangular, and c, so that R w = c; the constant comes first. Updated.
+    penalties : ndarray of float64, shape (d + 1,)
+        The share of `l2` that R has of each weight; updated.
+    l2 : float
     moments : ndarray of float64, shape (2, d)
         Mean and sum of squared deviations of each feature; updated.
     totals : ndarray of float64, shape (3,)
@@ -31,6 +36,7 @@ def learn_ridge(
     """
     cdef Py_ssize_t n = rotated.shape[0]
     cdef double[::1] row = np.ones(n), weights = np.zeros(n)
+    cdef double[:, ::1] units = np.zeros((2, n))
     cdef double *count = &totals[0]
     cdef double *low = &totals[1]
     cdef double *high = &totals[2]
@@ -47,15 +53,24 @@ def learn_ridge(
             label = <double>labels[t]
             if classes:
                 predictions[t] = <float>value
-                label = reweigh(&row[0], n, value, label)
             else:
                 predictions[t] = <float>min(max(value, low[0]), high[0])
                 low[0] = label if count[0] == 0.0 else min(low[0], label)
                 high[0] = label if count[0] == 0.0 else max(high[0], label)
-            # Learn the row, then its means and deviations.
-            rotate(&triangle[0, 0], &rotated[0], &row[0], n, label)
+            # Learn means and deviations, and in units of these all rows.
             count[0] += 1.0
-            add_moments(&examples[t, 0], &moments[0, 0], n - 1, count[0])
+            follow(
+                &examples[t, 0], &moments[0, 0], n - 1, count[0], &units[0, 1], &units[1, 1]
+            )
+            express(
+                &triangle[0, 0], &rotated[0], &penalties[0], n, l2, &units[0, 0], &units[1, 0],
+                &row[0],
+            )
+            row[0] = 1.0
+            standardise(&examples[t, 0], &moments[0, 0], n - 1, count[0], &row[1])
+            if classes:
+                label = reweigh(&row[0], n, value, label)
+            rotate(&triangle[0, 0], &rotated[0], &row[0], n, label)
 
 
 def products(

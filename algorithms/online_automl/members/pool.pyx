@@ -49,6 +49,7 @@ from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, TRIAL
 from leaseboard.algorithms.online_automl.members.neighbours import Neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
+from leaseboard.algorithms.online_automl.safe.mixture import PREFERENCE
 from leaseboard.algorithms.transcendental import exp_all
 
 from leaseboard.algorithms.elementary cimport exp, log
@@ -286,7 +287,7 @@ cdef class NumberPool(MemberPool):
         super().__init__(n_features, 0, seed)
         self.weights, self.noise = np.zeros(N_MEMBERS), np.zeros(3)
         self.covariance = _VARIANCE * np.eye(N_MEMBERS)
-        self.known = Mixture(0, N_EXPERTS, np.arange(N_EXPERTS), gamma)
+        self.known = Mixture(0, N_EXPERTS, np.arange(N_EXPERTS), gamma, 0)
         self.known.begin(np.zeros(0, dtype=np.int64))
 
     def said(self):
@@ -299,6 +300,7 @@ cdef class NumberPool(MemberPool):
         best = losses.min()
         fall = 0.5 * self.known.totals[MASS] / best if best > 0.0 else 1e300
         own = exp_all(np.maximum((best - losses) * fall, -700.0))
+        own[0] *= PREFERENCE
         return shares[0] * own / own.sum() + shares[1:]
 
     def enter(self, member: int) -> None:
@@ -329,7 +331,7 @@ cdef class NumberPool(MemberPool):
             values[1 + m] = min(max(self._found[m, 0], row.low), row.high)
         self.stack(values, row, worth)
         # The mixture of the six.
-        row.prediction = self.known.predict(values)
+        row.prediction = self.known.predict(values, row.high - row.low)
         if worth > 0.0:
             self.known.learn(values, 0, row)
 

@@ -17,7 +17,8 @@ from libc.stdint cimport int64_t
 from leaseboard.algorithms.buffers cimport Buffers
 from leaseboard.algorithms.online_automl.members.fourier cimport shrink
 from leaseboard.algorithms.online_automl.safe.expansion cimport FeatureExpansion, Row
-from leaseboard.algorithms.online_automl.safe.scale cimport HIGH, LOW
+from leaseboard.algorithms.online_automl.safe.mixture cimport worth_later
+from leaseboard.algorithms.online_automl.safe.scale cimport COUNT as SEEN, HIGH, LOW
 from leaseboard.algorithms.reference.season_steps cimport LONGEST
 
 MOST, LEAST = 50, 20
@@ -160,11 +161,11 @@ cdef class Entities(Buffers):
         """Learn a row of importance above 0."""
         if self._number[0] >= len(self._past):
             self.grow(self.origins, 2 * self._number[0])
-        self.take(row, expansion._scale[LOW], expansion._scale[HIGH], row.importance)
+        self.take(row, expansion._scale, row.importance)
 
     def predict(self, Row row, FeatureExpansion expansion):
         """Return what is predicted of a row, shape (N_SAID,); nothing is learned."""
-        self.take(row, expansion._scale[LOW], expansion._scale[HIGH], 0.0)
+        self.take(row, expansion._scale, 0.0)
         return np.array(self._said)
 
     def seasons_ago(self, time, period):
@@ -185,7 +186,7 @@ cdef class Entities(Buffers):
         number = int(self.of[example != 0].max(initial=self._number[0]))
         return number if number < len(self.past) else 0
 
-    cdef void take(self, Row given, double low, double high, double worth) noexcept nogil:
+    cdef void take(self, Row given, const double[::1] scale, double worth) noexcept nogil:
         """Predict an example before its label is used."""
         cdef const float *example = &given.example[0]
         cdef double *row = &self._row[0]
@@ -207,16 +208,17 @@ cdef class Entities(Buffers):
             row[1 + k] = min(max(value * self._place[1, j], -_FARTHEST), _FARTHEST)
         self.say(entity, said)
         for k in range(N_SAID):  # all within the range of labels
-            said[k] = min(max(said[k], low), high)
+            said[k] = min(max(said[k], scale[LOW]), scale[HIGH])
             best = k if self._losses[k] < self._losses[best] else best
         if worth <= 0.0:
             return
         # Take the losses; those of the entity are of what is best so far. The first says nothing.
         counts = worth if past[COUNT] > 0.0 else 0.0
+        kept = worth_later(self.gamma, scale[SEEN] - 1.0)
         squared = counts * ((said[best] - label) * (said[best] - label))
         for k in range(N_SAID):
             value = said[k] - label
-            self._losses[k] = self.gamma * self._losses[k] + counts * (value * value)
+            self._losses[k] = kept * self._losses[k] + counts * (value * value)
         # An entity that is new begins with the weights of all.
         if entity > 0 and self._past[entity, COUNT] == 0.0:
             for k in range(self._row.shape[0]):

@@ -33,12 +33,17 @@ cdef class FeatureExpansion(Buffers):
     cdef public Ridge _ridge, _on_past
     cdef public int64_t[::1] _slots
     cdef public float[:, ::1] _memory
-    # Scratch: a row before it is rounded, and those of both ridge regressions.
+    # Scratch: a row before it is rounded, what both ridge regressions say of it, how its units
+    # change, and their rows.
     cdef double lags[N_PAST]
-    cdef double[::1] standard, narrow, broad
+    cdef double on_features, on_past_said
+    cdef double[::1] standard, narrow
+    cdef double[:, ::1] units, broad
 
     # Write all that a row has room for; if it `learns`, learn it.
     cpdef expand(self, Row row)
     cdef void _look(self, Row row) noexcept nogil
+    cdef void _standardise(self, const float *example) noexcept nogil
     cdef void _predict(self, double *simple) noexcept nogil
     cdef bint _learn(self, Row row) noexcept nogil
+    cdef void _take_both(self, double label, double importance) noexcept nogil

@@ -30,7 +30,7 @@ from leaseboard.algorithms.online_automl.safe.scale cimport (
 from leaseboard.algorithms.online_automl.safe.selected cimport (
     EMPTY, EVERY, choose, solve_ridge, take_row, target_of,
 )
-from leaseboard.algorithms.reference.ridge_steps cimport CLIP, add_moments, standardise
+from leaseboard.algorithms.reference.ridge_steps cimport CLIP, express, follow, standardise
 from leaseboard.algorithms.reference.season_steps cimport (
     LONGEST, compare, latest, next_period, remember,
 )
@@ -136,7 +136,9 @@ cdef class FeatureExpansion(Buffers):
             memory=np.zeros(size, dtype=np.float32),
         )
         self.standard = np.empty(N_PAST + n_features)
-        self.narrow, self.broad = np.empty(len(self.ridge.weights)), np.empty(1 + N_PAST + selected)
+        self.units = np.empty((2, N_PAST + n_features))
+        self.narrow = np.empty(len(self.ridge.weights))
+        self.broad = np.empty((3, 1 + N_PAST + selected))
 
     @property
     def period(self):
@@ -199,7 +201,7 @@ cdef class FeatureExpansion(Buffers):
         cdef float *wide = &row.wide[0]
         cdef float *pieces
         cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT], j, lag, column
-        cdef double mean = scale[MEAN], spread = deviation(scale), value
+        cdef double mean = scale[MEAN], value
         cdef bint varies
         # The labels' past, before the raw features.
         self.season = next_period(&self._losses[0], LONGEST, seen, self.season)
@@ -210,10 +212,7 @@ cdef class FeatureExpansion(Buffers):
         for j in range(d):
             wide[N_PAST + d + j] = example[j]
         # The same standardised.
-        for j in range(N_PAST):
-            value = (self.lags[j] - mean) / spread if spread > 0.0 else 0.0
-            standard[j] = min(max(value, -<double>CLIP), <double>CLIP)
-        standardise(example, &self._moments[0, 0], d, scale[COUNT], standard + N_PAST)
+        self._standardise(example)
         for j in range(N_PAST + d):
             wide[j] = <float>standard[j]
         # The features in pieces, of many the selected ones.
@@ -226,6 +225,16 @@ cdef class FeatureExpansion(Buffers):
                 pieces[NARROW * N_KNOTS + j] = <float>value
         self._predict(&row.values[row.values.shape[0] - N_SIMPLE])
         row.low, row.high = scale[LOW], scale[HIGH]
+
+    cdef void _standardise(self, const float *example) noexcept nogil:
+        """Write the labels' past and an example by mean and deviation of those learned."""
+        cdef double mean = self._scale[MEAN], spread = deviation(self._scale), value
+        for j in range(N_PAST):
+            value = (self.lags[j] - mean) / spread if spread > 0.0 else 0.0
+            self.standard[j] = min(max(value, -<double>CLIP), <double>CLIP)
+        standardise(
+            example, &self._moments[0, 0], self.d, self._scale[COUNT], &self.standard[N_PAST]
+        )
 
     cdef void _predict(self, double *simple) noexcept nogil:
         """Write what the simple models predict of an example that `_look` has seen."""
@@ -244,6 +253,7 @@ cdef class FeatureExpansion(Buffers):
                 on_past += past_weights[1 + N_PAST + j] * features[self._slots[j]]
         for j in range(n - 1):
             on_features += weights[1 + j] * features[j]
+        self.on_features, self.on_past_said = on_features, on_past
         if self.classes:
             simple[RIDGE] = 1.0 - 2.0 / (exp(on_features) + 1.0)
             simple[RIDGE_ON_PAST] = 1.0 - 2.0 / (exp(on_past) + 1.0)
@@ -263,11 +273,9 @@ cdef class FeatureExpansion(Buffers):
         cdef const float *wide = &row.wide[0]
         cdef const float *example = &row.example[0]
         cdef double[::1] scale = self._scale
-        cdef double *narrow = &self.narrow[0]
-        cdef double *broad = &self.broad[0]
         cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT]
         cdef Py_ssize_t n_memory = self._memory.shape[0], j
-        cdef double importance = row.importance, label
+        cdef double importance = row.importance, label, before, spread
         cdef bint explained = False
         cdef float *place
         # A strange label of a strange example is a rare event rather than an error.
@@ -276,19 +284,6 @@ cdef class FeatureExpansion(Buffers):
         label = row.shown = clipped(row.label, scale, explained)
         if importance <= 0.0:
             return False
-        # Take the example into both ridge regressions, and solve them.
-        narrow[0] = 1.0
-        for j in range(self.narrow.shape[0] - 1):
-            narrow[1 + j] = wide[N_PAST + j]
-        take_row(self._ridge, narrow, label, importance, self.classes)
-        solve_ridge(self._ridge)
-        if self.classes or deviation(scale) > 0.0:
-            choose(wide, N_PAST, self._slots, broad)
-            take_row(
-                self._on_past, broad, target_of(label, scale, self.classes), importance,
-                self.classes,
-            )
-            solve_ridge(self._on_past)
         # Of many features remember the example.
         if n_memory > 0:
             place = &self._memory[seen % n_memory, 0]
@@ -300,9 +295,58 @@ cdef class FeatureExpansion(Buffers):
         # Remember the label, and learn the scales of labels and features.
         compare(label, False, &self._past[0], &self._losses[0], LONGEST, seen)
         remember(label, &self._past[0], LONGEST, seen)
+        before, spread = scale[MEAN], deviation(scale)
         learn_label(row.label, scale, importance, explained)
-        add_moments(example, &self._moments[0, 0], d, scale[COUNT])
+        follow(
+            example, &self._moments[0, 0], d, scale[COUNT], &self.units[0, N_PAST],
+            &self.units[1, N_PAST],
+        )
+        for j in range(N_PAST):
+            self.units[0, j] = spread / deviation(scale) if spread > 0.0 else 1.0
+            self.units[1, j] = (before - scale[MEAN]) / deviation(scale) if spread > 0.0 else 0.0
+        # Take the example into both ridge regressions by these, and solve them.
+        self._standardise(example)
+        self._take_both(label, importance)
         return n_memory > 0 and (seen + 1) % EVERY == 0
+
+    cdef void _take_both(self, double label, double importance) noexcept nogil:
+        """Learn what `_standardise` has written in both ridge regressions."""
+        cdef double[::1] rotated = self._on_past._rotated
+        cdef double *triangle = &self._on_past._triangle[0, 0]
+        cdef double *broad = &self.broad[0, 0]
+        cdef Py_ssize_t n = self.narrow.shape[0], j
+        # The one on features: what it knows in the units of today, then the row.
+        express(
+            &self._ridge._triangle[0, 0], &self._ridge._rotated[0], &self._ridge._penalties[0], n,
+            1.0, &self.units[0, N_PAST - 1], &self.units[1, N_PAST - 1], &self.narrow[0],
+        )
+        self.narrow[0] = 1.0
+        for j in range(1, n):
+            self.narrow[j] = self.standard[N_PAST - 1 + j]
+        take_row(
+            self._ridge, &self.narrow[0], label, importance, self.classes, self.on_features
+        )
+        solve_ridge(self._ridge)
+        # The one on the labels' past, whose labels have units, too.
+        if not self.classes and deviation(self._scale) == 0.0:
+            return
+        n = rotated.shape[0]
+        choose(&self.units[0, 0], N_PAST, self._slots, 1.0, broad)
+        choose(&self.units[1, 0], N_PAST, self._slots, 0.0, broad + n)
+        express(
+            triangle, &rotated[0], &self._on_past._penalties[0], n, 1.0, broad, broad + n,
+            broad + 2 * n,
+        )
+        for j in range(0 if self.classes else n):
+            rotated[j] *= self.units[0, 0]
+        if not self.classes:
+            rotated[0] += triangle[0] * self.units[1, 0]
+        choose(&self.standard[0], N_PAST, self._slots, 0.0, broad)
+        take_row(
+            self._on_past, broad, target_of(label, self._scale, self.classes), importance,
+            self.classes, self.on_past_said,
+        )
+        solve_ridge(self._on_past)
 
 
 cdef void cut(double value, bint varies, float *pieces) noexcept nogil:

@@ -211,7 +211,7 @@ def parts_of(
     said[RIDGE_PART] = min(max(said[RIDGE_PART], scale[LEAST]), scale[MOST])
     awake = np.flatnonzero(pool.leases.table[:, AWAKE])
     said[MEMBER + awake] = pool.said()[awake]
-    lost[MEMBER + awake] = pool.known.losses[1 + awake] / mass
+    lost[MEMBER + awake] = pool.known.losses[1 + awake] / max(float(pool.known.totals[MASS]), 1.0)
     # What the race says without past labels is expected to be as good as the best of these.
     lost[WITHOUT_PAST], lost[STALE] = lost[:STALE].min(), lost[MEAN_PART]
     mean, limits = said[MEAN_PART], np.array([row.low, row.high])

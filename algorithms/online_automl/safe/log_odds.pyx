@@ -120,7 +120,7 @@ cdef class LogOdds(Buffers):
         inputs[0], inputs[6] = 1.0, simple[LAST]
         inputs[1] = logit(prediction)
         inputs[2] = logit(mean_of(
-            values, &row.live[0], row.live.shape[0], &self._recent[0], 1.0, &self.shares[0]
+            values, &row.live[0], row.live.shape[0], &self._recent[0], 1.0, &self.shares[0], 0, 1.0
         ))
         inputs[3], inputs[4] = logit(values[row.champion]), logit(simple[RIDGE])
         inputs[5] = logit(simple[RIDGE_ON_PAST])

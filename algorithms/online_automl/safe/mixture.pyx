@@ -1,11 +1,17 @@
 """The prediction of many live models: a posterior mean that forgets, kept near the baselines.
 
-Each live model is a hypothesis "the label is Gaussian around my prediction". With equal priors
-and the noise variance σ² estimated by the best model's recent loss, its posterior weight is
+Each live model is a hypothesis "the label is Gaussian around my prediction". With the noise
+variance σ² estimated by the best model's recent loss, its posterior weight is
 
-    w_c ∝ exp(-(L_c - L_best) / (2 σ²)),   σ² = L_best / N,
+    w_c ∝ π_c exp(-(L_c - L_best) / (2 σ²)),   σ² = L_best / N,
 
-where L_c discounts c's squared losses by γ an example and N = Σ γ^s is their effective number.
+where L_c discounts c's squared losses by γ an example and N is their number, discounted alike. Of
+the first examples they are discounted faster, so that the loss of example s counts (s / t)² after
+t: what a model lost before it knew anything says little about the next example. Priors π_c are
+equal, but for the simplest, which has `PREFERENCE` times that of others: among models that explain the
+past equally well it is preferred, and a line goes on as a line beyond the examples. σ is at least
+`_ALIKE` of the range of labels, below which errors do not distinguish models.
+
 This is dynamic model averaging [1]_. Without forgetting it is the exponentially weighted
 predictor, whose regret to the best live model is at most ln(b) / η as long as squared loss is
 η-exp-concave there, η ≤ 1 / (2 max (p - y)²) [2]_; σ² in the place of the maximum reacts
@@ -31,6 +37,11 @@ from leaseboard.algorithms.online_automl.safe.expansion cimport MEAN_SO_FAR
 from leaseboard.algorithms.online_automl.safe.aggregate import join, new_aggregate
 
 
+PREFERENCE = 20.0
+"""How many times the prior of another model the simplest one has."""
+
+cdef double _PREFERENCE = PREFERENCE, _ALIKE = 3e-4
+
 cdef class Mixture(Buffers):
     """State of the slots, those of models first and those of simple models after them.
 
@@ -42,6 +53,8 @@ cdef class Mixture(Buffers):
         Slots of what the prediction must stay near.
     gamma : float
         What a loss is worth one example later.
+    simplest : int
+        The slot that is preferred among equals; it always predicts.
 
     Attributes
     ----------
@@ -64,8 +77,10 @@ cdef class Mixture(Buffers):
         Models that have learned nothing yet: they take their losses, but have no weight.
     """
 
-    def __init__(self, Py_ssize_t b, Py_ssize_t n_slots, baselines, double gamma):
-        self.b, self.n_slots, self.gamma = b, n_slots, gamma
+    def __init__(
+        self, Py_ssize_t b, Py_ssize_t n_slots, baselines, double gamma, Py_ssize_t simplest
+    ):
+        self.b, self.n_slots, self.gamma, self.simplest = b, n_slots, gamma, simplest
         super().__init__(
             losses=np.zeros(n_slots),
             totals=np.zeros(N_TOTALS),
@@ -98,14 +113,18 @@ cdef class Mixture(Buffers):
                 self.weighed[self.n_weighed] = slot
                 self.n_weighed += 1
 
-    cdef float predict(self, const double *values) noexcept nogil:
-        cdef Py_ssize_t k
-        # The posterior mean is the first expert, the baselines are the others.
-        cdef double eta = _learning_rate(
-            &self.weighed[0], self.n_weighed, &self._losses[0], self._totals[MASS]
+    cdef float predict(self, const double *values, double width) noexcept nogil:
+        cdef Py_ssize_t k, n = self.n_weighed
+        cdef double noise = _ALIKE * width, eta = _learning_rate(
+            &self.weighed[0], n, &self._losses[0], self._totals[MASS]
         )
+        # The posterior mean is the first expert, the baselines are the others. The slots from b on
+        # are the last that are weighed.
+        if noise > 0.0:
+            eta = min(eta, 0.5 / (noise * noise))
         self.experts[0] = mean_of(
-            values, &self.weighed[0], self.n_weighed, &self._losses[0], eta, &self.shares[0]
+            values, &self.weighed[0], n, &self._losses[0], eta, &self.shares[0],
+            n - self.n_slots + self.simplest, _PREFERENCE,
         )
         for k in range(self.baselines.shape[0]):
             self.experts[1 + k] = values[self.baselines[k]]
@@ -115,7 +134,7 @@ cdef class Mixture(Buffers):
     cdef void learn(self, const double *values, Py_ssize_t champion, Row row) noexcept nogil:
         cdef double *totals = &self._totals[0]
         cdef double *sums
-        cdef double gamma = self.gamma, standard, loss, difference, lost, best = INFINITY, allowed
+        cdef double gamma = worth_later(self.gamma, totals[COUNT]), standard, loss, difference, lost, best = INFINITY, allowed
         cdef double label = row.label, importance = row.importance, shown = row.shown
         cdef Py_ssize_t k, slot
         # Before the first label all predict 0: what that loses shows nothing but where 0 is.
@@ -171,7 +190,7 @@ cdef class Mixture(Buffers):
                 value = center + spread * row.outputs[slot]
                 value = min(max(value, row.low), row.high)
             values[slot] = value
-        row.prediction = self.predict(values)
+        row.prediction = self.predict(values, row.high - row.low)
         if row.learns and row.importance > 0.0:
             self.learn(values, row.champion, row)
 
@@ -192,7 +211,7 @@ cdef double _learning_rate(
 
 cdef double mean_of(
     const double *outputs, const int64_t *live, Py_ssize_t n, const double *losses, double eta,
-    double *shares,
+    double *shares, Py_ssize_t simplest, double prior,
 ) noexcept nogil:
     cdef Py_ssize_t k
     cdef double best = INFINITY, total = 0.0, mean = 0.0, share
@@ -205,6 +224,7 @@ cdef double mean_of(
     for k in range(n):
         share = exp(-eta * shares[k])
         shares[k] = share if shares[k] > 0.0 else 1.0
+    shares[simplest] *= prior
     for k in range(n):
         total += shares[k]
         mean += shares[k] * outputs[live[k]]
@@ -250,4 +270,6 @@ def posterior_mean(
     0.2689
     """
     cdef double[::1] shares = np.empty(live.shape[0])
-    return mean_of(&outputs[0], &live[0], live.shape[0], &losses[0], eta, &shares[0])
+    return mean_of(
+        &outputs[0], &live[0], live.shape[0], &losses[0], eta, &shares[0], 0, 1.0
+    )

@@ -90,7 +90,7 @@ cdef class Ensemble:
         self.b, self.gamma, self.classes = b, gamma, classes
         self.expansion = FeatureExpansion(n_features, classes)
         self.baselines = self._protected(n_features)
-        self.known = Mixture(b, b + N_SIMPLE, self.baselines, gamma)
+        self.known = Mixture(b, b + N_SIMPLE, self.baselines, gamma, b + RIDGE)
         if classes:
             self.log_odds, self.pool = LogOdds(b), ClassPool(n_features, 2, seed)
         else:

@@ -55,7 +55,9 @@ cdef class Ridge(Buffers):
     def __init__(self, n_features):
         n = n_features + 1
         triangle = np.diag([0.0, *[1.0] * n_features])
-        super().__init__(triangle=triangle, rotated=np.zeros(n), weights=np.zeros(n))
+        super().__init__(
+            triangle=triangle, rotated=np.zeros(n), weights=np.zeros(n), penalties=np.ones(n)
+        )
 
 
 def remembered(n_features):
@@ -80,16 +82,19 @@ cdef double target_of(double label, const double[::1] scale, bint classes) noexc
 
 
 cdef void choose(
-    const float *example, Py_ssize_t n_past, const int64_t[::1] slots, double *row
+    const Number *example, Py_ssize_t n_past, const int64_t[::1] slots, double empty, double *row
 ) noexcept nogil:
-    """Write a regression's row: the constant, the labels' past, the selected features."""
+    """Write a regression's row: the constant, the labels' past, the selected features.
+
+    Where a slot is empty there is `empty`.
+    """
     cdef Py_ssize_t j, slot
     # The constant and the labels' past, then slot after slot.
     row[0] = 1.0
     for j in range(n_past):
         row[1 + j] = example[j]
     for slot in range(slots.shape[0]):
-        row[1 + n_past + slot] = example[n_past + slots[slot]] if slots[slot] >= 0 else 0.0
+        row[1 + n_past + slot] = example[n_past + slots[slot]] if slots[slot] >= 0 else empty
 
 
 cdef double value_of(Ridge ridge, const double *row) noexcept nogil:
@@ -102,14 +107,16 @@ cdef double value_of(Ridge ridge, const double *row) noexcept nogil:
 
 
 cdef void take_row(
-    Ridge ridge, double *row, double label, double importance, bint classes
+    Ridge ridge, double *row, double label, double importance, bint classes, double margin
 ) noexcept nogil:
-    """Take a row and its label into a ridge regression; the row is spent."""
-    # Of classes it is a step of reweighted least squares at the weights.
+    """Take a row and its label into a ridge regression; the row is spent.
+
+    Of classes it is a step of reweighted least squares at the weights that say `margin`.
+    """
     cdef Py_ssize_t j, n = ridge._weights.shape[0]
     cdef double root = sqrt(importance)
     if classes:
-        label = reweigh(row, n, value_of(ridge, row), label)
+        label = reweigh(row, n, margin, label)
     for j in range(n):
         row[j] *= root
     rotate(&ridge._triangle[0, 0], &ridge._rotated[0], row, n, root * label)
@@ -159,7 +166,7 @@ def select(
             # The errors that the regression makes on what is remembered.
             total = 0.0
             for t in range(n):
-                choose(&rows[t, 0], n_past, slots, &row[0])
+                choose(&rows[t, 0], n_past, slots, 0.0, &row[0])
                 value = value_of(ridge, &row[0])
                 label = target_of(memory[t, width - 2], scale, classes)
                 if classes:
@@ -180,9 +187,10 @@ def select(
                 t = (seen + age) % n
                 if memory[t, width - 1] <= 0.0:
                     continue
-                choose(&rows[t, 0], n_past, slots, &row[0])
+                choose(&rows[t, 0], n_past, slots, 0.0, &row[0])
                 label = target_of(memory[t, width - 2], scale, classes)
-                take_row(ridge, &row[0], label, memory[t, width - 1], classes)
+                value = value_of(ridge, &row[0])
+                take_row(ridge, &row[0], label, memory[t, width - 1], classes, value)
                 if classes or age == n - 1:
                     solve_ridge(ridge)
 

@@ -1,4 +1,4 @@
-"""Ridge on a stream equals ridge on all rows before, for any rows."""
+"""Ridge on a stream equals ridge on all rows before, for any rows in any units."""
 
 import numpy as np
 import pytest
@@ -6,16 +6,6 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.reference.ridge import MOST_RIDGE, OnlineRidge
 from leaseboard.algorithms.reference.ridge_steps import CLIP
-
-
-def standardised(x):
-    """Standardise each row by the mean and deviation of the rows before."""
-    rows = np.zeros_like(x)
-    for t in range(2, len(x)):
-        mean, deviation = x[:t].mean(axis=0), x[:t].std(axis=0)
-        varied = deviation > 0
-        rows[t, varied] = (x[t, varied] - mean[varied]) / deviation[varied]
-    return np.clip(rows, -CLIP, CLIP)
 
 
 def sample(n=120, d=4, seed=0):
@@ -28,16 +18,33 @@ def sample(n=120, d=4, seed=0):
 
 @pytest.mark.parametrize("l2", [0.1, 1.0, 30.0])
 def test_each_prediction_is_that_of_the_ridge_regression_on_all_rows_before(l2):
+    """All rows are in the units of today; a penalty that has shrunk to half is restored."""
     x, y = sample()
-    z = np.column_stack([np.ones(len(x)), standardised(x.astype(float))])
-    penalty = l2 * np.diag([0.0, *[1.0] * x.shape[1]])
+    x[:9, 0] *= 0.01  # whose unit grows
     predictions = OnlineRidge(l2=l2).predictor(x.shape[1], "regression").learn_many(x, y)
 
+    exact, penalties, before = x.astype(float), np.ones(x.shape[1]), np.zeros(x.shape[1])
     for t in range(1, len(y)):
-        normal = z[:t].T @ z[:t] + penalty
-        value = z[t] @ np.linalg.solve(normal, z[:t].T @ y[:t].astype(float))
+        deviation = exact[:t].std(axis=0)
+        unit = np.where(deviation > 1e-9, deviation, 1.0)
+        penalties *= np.where(before > 1e-9, before / unit, 1.0) ** 2
+        penalties[penalties < 0.5] = 1.0
+        before = np.where(deviation > 1e-9, deviation, 0.0)
+        z = np.where(deviation > 1e-9, (exact[: t + 1] - exact[:t].mean(axis=0)) / unit, 0.0)
+        z = np.column_stack([np.ones(t + 1), z])
+        normal = z[:t].T @ z[:t] + l2 * np.diag([0.0, *penalties])
+        weights = np.linalg.solve(normal, z[:t].T @ y[:t].astype(float))
+        value = np.clip(z[t], -CLIP, CLIP) @ weights
         assert predictions[t] == pytest.approx(np.clip(value, y[:t].min(), y[:t].max()), rel=1e-4)
     assert predictions[0] == 0
+
+
+def test_a_line_is_found_from_any_first_rows():
+    """Two first rows that are nearly equal count for no more than others."""
+    x = np.float32([4.772, 4.905, 3.429, 5.8, 4.208, 4.487, 4.609])[:, None]
+    predictions = OnlineRidge(l2=1e-6).predictor(1, "regression").learn_many(x, 5 - 2 * x[:, 0])
+
+    assert predictions[4:] == pytest.approx(5 - 2 * x[4:, 0], abs=0.01)
 
 
 def test_classes_are_predicted_by_margins_of_logistic_regression():

@@ -42,3 +42,29 @@ def test_a_bad_setting_is_reported_in_one_line(settings, words):
         OnlineAutoMLRegressor(**settings)
 
     assert "\n" not in str(caught.value)
+
+
+def beyond(seed, noise):
+    """Return how far predictions at 6.5 and 9 are from the line learned between 1 and 5."""
+    rng, model = np.random.default_rng(seed), OnlineAutoMLRegressor()
+    for price in rng.uniform(1, 5, 300):
+        model.learn_one({"price": price}, 200 - 20 * price + noise * rng.normal())
+    return max(abs(model.predict_one({"price": p}) - 200 + 20 * p) for p in (6.5, 9.0))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
+def test_a_line_goes_on_as_a_line_where_no_row_has_been(noise):
+    """Of models that explain the past equally well the simplest has most weight, as a rule."""
+    errors = sorted(beyond(seed, noise) for seed in range(8))
+
+    assert errors[5] < 5
+
+
+def test_two_groups_go_on_as_lines_where_no_row_has_been():
+    model = OnlineAutoMLRegressor()
+    for day in range(100):
+        x = {"price": 3.0 + day % 5, "weekend": day % 7 > 4}
+        model.learn_one(x, 200 - 20 * x["price"] + 50 * x["weekend"])
+
+    found = [model.predict_one({"price": 9.0, "weekend": weekend}) for weekend in (False, True)]
+    assert found == pytest.approx([20, 70], abs=2)
