@@ -2,6 +2,7 @@
 #   make bench    run the quick suite and print the leaderboard
 #   make test     run the tests on all cores (ARGS="-k online-automl" is passed on)
 #   make machines  the state machines at size: ORDERS=200x30@0 is 200 orders of 30 steps, seed 0
+#   make mutants  mutants of the modules that guarantees rest on: which of them the tests notice
 #   make golden   record again what the algorithms decide and predict: see CONTRIBUTING.md
 #   make install  set up the environment, and compile the kernels again that have changed
 #   make lint     ruff, the words of the documentation, the contracts of imports, and mypy
@@ -20,7 +21,7 @@ KERNELS := $(shell find algorithms -name "*.pyx" -o -name "*.pxd")
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
-.PHONY: bench test machines golden lint ui docs tables screenshots install lock sbom audit clean
+.PHONY: bench test mutants machines golden lint ui docs tables screenshots install lock sbom audit clean
 
 bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
@@ -95,6 +96,14 @@ lock: $(STAMP)
 		--no-emit-trusted-host --output-file $(VENV)/pinned.txt $(VENV)/pins.txt $(VENV)/wanted.txt
 	cat $(VENV)/pinned.txt >> $(VENV)/requirements.lock
 	mv $(VENV)/requirements.lock requirements.lock
+
+# Mutants of the modules that guarantees rest on: which of them the tests notice. cosmic-ray makes them;
+# of its requirements there is what that needs alone, so that none hides one of requirements.lock.
+mutants: $(STAMP) $(VENV)/mutants
+	PYTHONPATH=$(CURDIR)/$(VENV)/mutants $(BIN)/python tests/mutants.py $(ARGS)
+
+$(VENV)/mutants: | $(STAMP)
+	$(PIP) install --quiet --no-deps --target $@ cosmic-ray==8.7.0 parso==0.8.7 stevedore==5.10.0
 
 # A bill of materials, as CycloneDX: what `make` installs, with the digests of all files.
 sbom:
