@@ -20,12 +20,11 @@ from types import FrameType
 from typing import Any, NoReturn, cast
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.folder.results import LOG
 from leaseboard.tasks.jobs.job import Job, plain
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import verdict
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.processes.child import Stop, messages, to_parent
+from leaseboard.tasks.processes.child import Stop, descriptor_of, messages, to_parent
 from leaseboard.tasks.processes.watchdog import adopt_orphans
 
 READY = b"ready"
@@ -50,6 +49,7 @@ def main(work: str) -> None:
         sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
         channel.send_bytes(READY)
         for message in messages(channel):
+            _print_to(descriptor_of(channel))
             channel.send_bytes(_run(function, json.loads(message)))
     except Stop:
         sys.exit(0)
@@ -73,7 +73,6 @@ def _run(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
     signal.signal(signal.SIGTERM, _stop)
     folder = Path(order["folder"])
     try:
-        _print_to(folder / LOG)
         prepared = None
         if order["prepared"]:
             table, parts = order["prepared"]
@@ -92,15 +91,15 @@ def _run(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
     with suppress(OSError):  # a disk that is full
         sys.stdout.flush()
         sys.stderr.flush()
-    _print_to(Path(os.devnull))
+    _print_to(os.open(os.devnull, os.O_WRONLY))
     return json.dumps(answer, default=str).encode()
 
 
-def _print_to(path: Path) -> None:
-    """Append what this process prints, and what it starts, to a file from now on."""
-    with path.open("ab") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
+def _print_to(descriptor: int) -> None:
+    """Send what this process prints, and what it starts, to a descriptor from now on; close it."""
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:

@@ -14,6 +14,7 @@ import os
 import queue
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import traceback
@@ -21,7 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
@@ -42,14 +43,66 @@ START = Limits(wall_seconds=120.0)
 """How long a worker may import; no job is charged for it."""
 STALE_BYTES = 1 << 30
 """Memory of a worker above which it takes no further job, so that the next starts small."""
+CHUNK_BYTES = 1 << 16
 TAIL_BYTES = 1 << 14
 """Bytes at the end of a log that was cut: a traceback is there."""
-SLACK_BYTES = 1000
-"""Bytes by which a log may be longer than its limit, so that each cut is worth it."""
+JOIN_SECONDS = 10.0
+"""How long a log is waited for whose pipe a process holds that could not be killed."""
 
 
 class StoppedError(LeaseboardError):
     """Interruption of a run: the job has no result and will run again."""
+
+
+class _Log:
+    """Pipe for what a job prints, and a thread that writes its log: the head, then the tail.
+
+    No byte reaches the disk but by the thread, so the log is as short as its limit, however busy
+    the machine is. Without this process a writer gets a SIGPIPE.
+
+    - `megabytes`: how much is kept whole; of more the middle is left out. None keeps all.
+    """
+
+    def __init__(self, path: Path, megabytes: float | None) -> None:
+        self.fault: OSError | None = None
+        """Why the log could not be written."""
+        self._path, self._megabytes = path, megabytes
+        self._pipe, self.descriptor = os.pipe()
+        self._thread = threading.Thread(target=self._read, name="log", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Wait for what was printed; an empty log is removed. No writer may be running."""
+        os.close(self.descriptor)
+        self._thread.join(JOIN_SECONDS)
+        if self._path.is_file() and not self._path.stat().st_size:
+            self._path.unlink()
+
+    def _read(self) -> None:
+        with os.fdopen(self._pipe, "rb", buffering=0) as pipe:
+            try:
+                with self._path.open("wb") as file:
+                    self._copy(pipe, file)
+            except OSError as error:
+                self.fault = error
+                while pipe.read(CHUNK_BYTES):  # a job does not wait for a disk
+                    pass
+
+    def _copy(self, pipe: BinaryIO, file: BinaryIO) -> None:
+        most = self._megabytes
+        room = sys.maxsize if most is None else max(0, int(most * 1e6) - TAIL_BYTES)
+        tail, is_cut = b"", False
+        while printed := pipe.read(CHUNK_BYTES):
+            file.write(printed[:room])
+            file.flush()
+            tail += printed[room:]
+            room = max(0, room - len(printed))
+            is_cut = is_cut or len(tail) > TAIL_BYTES
+            tail = tail[-TAIL_BYTES:]
+        if is_cut:
+            said = f"the job printed more than {most:g} MB, the limit output_mb"
+            file.write(f"\n[cut here: {said}; what it printed last:]\n".encode())
+        file.write(tail)
 
 
 class _Worker:
@@ -76,13 +129,20 @@ class _Worker:
             self._ready = True
 
     def run(
-        self, order: Mapping[str, Any], limits: Limits, grace: float, check: Callable[[], None]
+        self,
+        order: Mapping[str, Any],
+        output: int,
+        limits: Limits,
+        grace: float,
+        check: Callable[[], None],
     ) -> dict[str, Any]:
         """Return the answer to an order, and end what its job left behind.
 
+        - `output`: the descriptor of what the job prints.
+
         Raises EndedError if there is none: the process has ended or was killed.
         """
-        self.child.send(json.dumps(order, default=str).encode())
+        self.child.send(json.dumps(order, default=str).encode(), output)
         said = self.child.answer(limits, grace=grace, check=check)
         answer: dict[str, Any] = json.loads(said)
         clean = kill_below(self.child.pid)
@@ -171,7 +231,6 @@ class WorkerPool:
     ) -> Result | Ending:
         """Return the result that a worker found, or how the job ended without one."""
         worker.fit = False
-        log = folder / LOG
         places = data and (data.table, data.parts)
         order = {
             "prepared": places and [place and str(place.resolve()) for place in places],
@@ -180,21 +239,16 @@ class WorkerPool:
             "cwd": str(Path.cwd()),
         }
 
-        def check() -> None:
-            self._check()
-            _cut(log, self.limits.output_mb)
-
+        log = _Log(folder / LOG, self.limits.output_mb)
         try:
             worker.wait_until_ready(self._check)
-            said = worker.run(order, self.limits, self._grace, check)
+            said = worker.run(order, log.descriptor, self.limits, self._grace, self._check)
         except EndedError as end:
             return end.ending
         finally:
             if not worker.fit:
                 self._end(worker)  # it prints no more
-            _cut(log, self.limits.output_mb)
-            if log.is_file() and not log.stat().st_size:
-                log.unlink()
+            log.close()
         if "stopped" in said:
             self._check()
             return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")
@@ -202,6 +256,8 @@ class WorkerPool:
             if said["usage"] and not key:
                 raise UsageError(said["reason"])
             return Ending(said["status"], said["reason"])
+        if log.fault is not None:
+            return Ending(*verdict(log.fault))
         result = Result(**said["result"])
         if key in {"", result.key}:
             return result
@@ -241,25 +297,6 @@ class WorkerPool:
                 worker.child.kill()
                 self._watchdog.remove(worker.child.pid)
                 self._workers.discard(worker)
-
-
-def _cut(log: Path, megabytes: float | None) -> None:
-    """Cut the middle out of a log that is too long; its writer goes on at the new end.
-
-    So printing kills no job and does not fill the disk.
-    """
-    if megabytes is None or not log.is_file():
-        return
-    most = int(megabytes * 1e6)
-    if log.stat().st_size <= most + SLACK_BYTES:
-        return
-    said = f"the job printed more than {megabytes:g} MB, the limit output_mb"
-    with log.open("r+b") as file:
-        file.seek(-TAIL_BYTES, os.SEEK_END)
-        tail = file.read()
-        file.seek(max(0, most - TAIL_BYTES))
-        file.truncate()
-        file.write(f"\n[cut here: {said}; what it printed last:]\n".encode() + tail)
 
 
 @dataclass(frozen=True, slots=True)

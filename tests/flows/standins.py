@@ -135,6 +135,10 @@ def _print_on(_):
         os.write(1, b"x" * 65536)
 
 
+def _print_on_in_child(_):
+    subprocess.run(["yes"], check=True)
+
+
 def _threads(_):
     threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
 
@@ -167,6 +171,7 @@ BEHAVIOUR = {
     "garbage": _garbage,
     "print": _print,
     "print-on": _print_on,
+    "print-on-in-child": _print_on_in_child,
     "threads": _threads,
     "chdir": lambda _: os.chdir("/"),
 }

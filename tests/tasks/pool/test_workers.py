@@ -10,7 +10,7 @@ import pytest
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.folder.results import LOG
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.pool.workers import StoppedError, WorkerPool
+from leaseboard.tasks.pool.workers import StoppedError, WorkerPool, _Log
 from leaseboard.tasks.processes.limits import Limits
 from leaseboard.tasks.processes.watchdog import is_over
 from tests.flows.waiting import until
@@ -169,7 +169,7 @@ def test_output_is_cut_at_its_limit_and_what_fits_is_kept_whole(tmp_path):
             assert run(workers, data, tmp_path / str(number)).status == "ok"
 
     log, following, whole = ((tmp_path / str(n) / LOG).read_bytes() for n in range(3))
-    assert len(log) < 101_500
+    assert len(log) < 100_200
     assert log.startswith(b"first\n")
     assert log.endswith(b"last\n")
     assert b"the job printed more than 0.1 MB, the limit output_mb" in log
@@ -178,12 +178,26 @@ def test_output_is_cut_at_its_limit_and_what_fits_is_kept_whole(tmp_path):
     assert whole == b"first\n" + b"x" * 99000 + b"\nlast\n"
 
 
-def test_a_job_that_prints_without_end_fills_no_disk(tmp_path):
-    with pool(Limits(output_mb=1, cpu_seconds=1)) as workers:
-        ended = run(workers, "print-on", tmp_path)
+@pytest.mark.parametrize("data", ["print-on", "print-on-in-child"])
+@pytest.mark.parametrize("algorithm", ["vanilla", UNTRUSTED])
+def test_a_job_that_prints_without_end_fills_no_disk(tmp_path, data, algorithm):
+    with pool(Limits(output_mb=1, cpu_seconds=0.5)) as workers:
+        ended = run(workers, data, tmp_path, algorithm)
 
     assert ended.status == "timeout"
-    assert (tmp_path / LOG).stat().st_size < 1_002_000
+    assert (tmp_path / LOG).stat().st_size < 1_000_200
+
+
+def test_a_log_that_no_one_has_time_to_write_does_not_grow(tmp_path, monkeypatch):
+    over = threading.Event()
+    monkeypatch.setattr(_Log, "_copy", lambda *_: over.wait())
+    monkeypatch.setattr("leaseboard.tasks.pool.workers.JOIN_SECONDS", 0.1)
+    with pool(Limits(output_mb=1, wall_seconds=0.5)) as workers:
+        ended = run(workers, "print-on", tmp_path)
+    over.set()
+
+    assert ended.status == "timeout"
+    assert not (tmp_path / LOG).exists()
 
 
 def test_a_log_that_a_full_disk_does_not_take_is_named_and_no_crash(shared, tmp_path):
