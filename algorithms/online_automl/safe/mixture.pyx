@@ -36,11 +36,14 @@ from leaseboard.algorithms.online_automl.safe.expansion cimport MEAN_SO_FAR
 
 from leaseboard.algorithms.online_automl.safe.aggregate import join, new_aggregate
 
-
 PREFERENCE = 20.0
 """How many times the prior of another model the simplest one has."""
 
-cdef double _PREFERENCE = PREFERENCE, _ALIKE = 3e-4
+cdef double _PREFERENCE = PREFERENCE
+
+cdef double _ALIKE = 3e-4
+"""Share of the range of labels below which errors do not distinguish models."""
+
 
 cdef class Mixture(Buffers):
     """State of the slots, those of models first and those of simple models after them.
