@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -43,7 +43,8 @@ from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.pool.workers import Attempt, RunsJobs
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.store import TrackingError
+from leaseboard.tasks.track.records import suite_key
+from leaseboard.tasks.track.store import TrackingError, has_runs
 from leaseboard.tasks.track.tracker import Recorder, Tracker
 
 
@@ -323,18 +324,55 @@ def benchmark(
             return data[reference].digest
 
         planned = plan_jobs(suite, out, fetch)
-        outcome = Run(suite, planned, data, executor, out, tracking_uri).run()
+        links: dict[str, str] = {}
+        if boarded and tracking_uri is not None:
+            links = _recorded(out, suite, planned, tracking_uri)
+        uri = None if links else tracking_uri
+        outcome = Run(suite, planned, data, executor, out, uri).run()
         if boarded:
             store = None if outcome.problems else tracking_uri
-            problem, about = show_board(executor, outcome.results, suite, suite.name, out, store)
+            problem, about = show_board(
+                executor, outcome.results, suite, suite.name, out, store, links=links
+            )
             outcome.about.update(about)
             outcome.problems.extend(filter(None, [problem]))
+            if uri is not None and not outcome.problems:
+                with suppress(OSError):  # a full disk: the next run records again
+                    place = out / results.MLFLOW_FILE
+                    known = json.loads(place.read_bytes())
+                    known["state"] = _state(suite, outcome.results, uri)
+                    known["links"] = outcome.about["links"]
+                    results.write_atomically(place, json.dumps(known).encode())
         else:
             content = suite.model_dump_json(indent=1).encode()
             results.write_atomically(out / results.SUITE_FILE, content)
     for problem in outcome.problems:
         say(f"leaseboard: {problem}", err=True)
     return outcome
+
+
+def _state(suite: Suite, found: Sequence[Result], uri: str) -> str:
+    """Return a digest of all that the record of a run depends on."""
+    jobs = sorted([result.key, result.started] for result in found)
+    about = {"suite": suite.model_dump_json(), "uri": uri, "ui": mlflow_ui(uri), "jobs": jobs}
+    return results.digest_of(about)
+
+
+def _recorded(out: Path, suite: Suite, planned: list[Planned], uri: str) -> dict[str, str]:
+    """Return the links into MLflow of a run whose record is whole; empty for any other.
+
+    A further record would change nothing, and MLflow takes seconds to import. What opens the store
+    writes the file without its state, so a record that was cut off is made at the next call.
+    """
+    place = out / results.MLFLOW_FILE
+    done = [entry.earlier for entry in planned if entry.earlier is not None]
+    if len(done) < len(planned) or not place.is_file():
+        return {}
+    known = json.loads(place.read_bytes())
+    keys = [result.key for result in done]
+    whole = known.get("state") == _state(suite, done, uri)
+    links: dict[str, str] = known.get("links", {})
+    return links if whole and has_runs(uri, [suite_key(suite.name, keys), *keys]) else {}
 
 
 @contextmanager
@@ -355,12 +393,14 @@ def show_board(
     out: Path,
     uri: str | None,
     found: Compared | None = None,
+    links: Mapping[str, str] | None = None,
 ) -> tuple[str, dict[str, Any]]:
     """Score, print the leaderboard, build the page, and put both into the MLflow store.
 
     - `results`: those of the table in `out`; they have been logged.
     - `uri`: the store; None leaves it out.
     - `found`: the comparison of the results, if it has been made already.
+    - `links`: into the store, if all is there already.
 
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
@@ -378,11 +418,13 @@ def show_board(
     if uri is None:
         return "", about
     given = {"uri": uri, "out": out, "report": page, "logged": True}
-    try:
-        place = executor.call(plain.record, results, name, found, **given)
-    except TrackingError as error:
-        return f"the leaderboard is not in MLflow: {error}", about
-    links = {"mlflow": place.jobs, "report": place.report}
-    about["links"] = {name: f"{mlflow_ui(uri)}/{link}" for name, link in links.items()}
+    if not links:
+        try:
+            place = executor.call(plain.record, results, name, found, **given)
+        except TrackingError as error:
+            return f"the leaderboard is not in MLflow: {error}", about
+        ui = mlflow_ui(uri)
+        links = {"mlflow": f"{ui}/{place.jobs}", "report": f"{ui}/{place.report}"}
+    about["links"] = links
     say(f"mlflow:  {about['links']['mlflow']} (`leaseboard ui` serves a store without a server)")
     return "", about

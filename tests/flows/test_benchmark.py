@@ -1,5 +1,7 @@
 """What a run makes of its jobs, and what is said of each."""
 
+import sqlite3
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -11,6 +13,9 @@ from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.steps import plain
+from leaseboard.tasks.track import tracker
+from leaseboard.tasks.track.store import TrackingError
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
 
@@ -44,6 +49,39 @@ def test_data_are_loaded_once_and_prepared_once_for_all_jobs(tmp_path, monkeypat
     assert sorted(reference for (reference,) in loads) == sorted(DATA)
     assert len(parts) == len(DATA)
     assert not list((tmp_path / "out").glob(".data-*"))
+
+
+def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
+    tmp_path, monkeypatch
+):
+    path, out = tmp_path / "store.db", tmp_path / "out"
+    suite = Suite(title="t", name="t", data=DATA[:1], algorithms=["vanilla"])
+    opened = counted(monkeypatch, tracker, "open_store")
+
+    def again():
+        """Return the problems, whether the store was opened, and its suite runs."""
+        opened.clear()
+        body = partial(benchmark, suite, out, tracking_uri=f"sqlite:///{path}")
+        outcome = dispatch(suite, out, RunOptions(1, local=True), suite.jobs(), body)
+        with closing(sqlite3.connect(path)) as store:
+            wanted = "SELECT COUNT(*) FROM tags WHERE key = 'leaseboard.level' AND value = 'suite'"
+            (runs,) = store.execute(wanted).fetchone()
+        return len(outcome.problems), bool(opened), runs
+
+    def away(*_, **__):
+        raise TrackingError("away")
+
+    for runs in (1, 2):
+        with monkeypatch.context() as patch:
+            patch.setattr(plain, "publish", away)
+            assert again() == (1, True, runs)
+        assert again() == (0, True, runs)
+        for result in out.rglob("result.json") if runs == 1 else ():
+            result.unlink()  # its job runs again, under the same key
+    with closing(sqlite3.connect(path)) as store, store:
+        store.execute("UPDATE runs SET lifecycle_stage = 'deleted'")
+    assert again() == (0, True, 3)
+    assert again() == (0, False, 3)
 
 
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):
