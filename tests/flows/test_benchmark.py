@@ -71,17 +71,17 @@ def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
     def away(*_, **__):
         raise TrackingError("away")
 
-    for runs in (1, 2):
-        with monkeypatch.context() as patch:
-            patch.setattr(plain, "publish", away)
-            assert again() == (1, True, runs)
-        assert again() == (0, True, runs)
-        for result in out.rglob("result.json") if runs == 1 else ():
-            result.unlink()  # its job runs again, under the same key
+    assert again() == (0, True, 1)
+    for result in out.rglob("result.json"):
+        result.unlink()  # its job runs again, under the same key
+    with monkeypatch.context() as patch:
+        patch.setattr(plain, "publish", away)
+        assert again() == (1, True, 2)
+    assert again() == (0, True, 2)
+    assert again() == (0, False, 2)
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("UPDATE runs SET lifecycle_stage = 'deleted'")
-    assert again() == (0, True, 3)
-    assert again() == (0, False, 3)
+    assert again()[1]
 
 
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):
