@@ -89,12 +89,6 @@ def _hold_the_interpreter(_):
     ctypes.PyDLL(None).sleep(600)
 
 
-def _eat(_):
-    kept = [bytearray(50_000_000) for _ in range(1000)]
-    time.sleep(600)
-    del kept
-
-
 def _eat_in_child(_):
     code = "x = b'x' * 900_000_000; import time; time.sleep(600)"
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -112,11 +106,6 @@ def _fork(pid_file):
     subprocess.run([sys.executable, "-c", code, pid_file], check=True)
     while not (Path(pid_file).exists() and Path(pid_file).stat().st_size):
         time.sleep(0.01)
-
-
-def _spin(_):
-    while True:
-        pass
 
 
 def _garbage(_):
@@ -164,10 +153,8 @@ BEHAVIOUR = {
     "sleep": lambda seconds: time.sleep(float(seconds)),
     "wait": _wait_for,
     "hold": _hold_the_interpreter,
-    "eat": _eat,
     "eat-in-child": _eat_in_child,
     "fork": _fork,
-    "spin": _spin,
     "garbage": _garbage,
     "print": _print,
     "print-on": _print_on,

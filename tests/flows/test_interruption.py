@@ -97,11 +97,6 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def terminate():
-    os.kill(os.getpid(), signal.SIGTERM)
-    signal.pause()
-
-
 def hang_up():
     os.kill(os.getpid(), signal.SIGHUP)
     signal.pause()
@@ -111,7 +106,6 @@ def hang_up():
     ("stop", "code", "who"),
     [
         (interrupt, 130, "the user"),
-        (terminate, 143, "SIGTERM"),
         (hang_up, 129, "SIGHUP"),
     ],
 )

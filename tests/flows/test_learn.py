@@ -302,16 +302,6 @@ def test_what_passes_through_predict_comes_out_as_it_came_in(call):
         assert kept[name].fillna("").tolist() == asked[name].tolist()
 
 
-def test_a_named_index_is_a_column(call):
-    index = pd.date_range("2026-01-01", periods=200, name="stamp")
-    days = pd.DataFrame({"x": np.arange(200) % 7.0}, index=index)
-    days.assign(y=days["x"] * 2).to_parquet("days.parquet")
-    said = call("learn", "y.model", "days.parquet", "--target", "y")[1]
-    assert "dates: stamp" in said
-    call("predict", "y.model", "days.parquet", "--output", "out.parquet")
-    assert pd.read_parquet("out.parquet")["stamp"].tolist() == index.tolist()
-
-
 def test_an_index_that_does_not_occur_in_a_libsvm_file_is_zero(call):
     Path("a.libsvm").write_text("3.0 1:1 2:1\n5.0 1:2 3:1\n" * 5)
     Path("b.libsvm").write_text("3.0 1:1\n5.0 2:1\n")

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.reference.ridge import OnlineRidge
-from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.folder.event_logs import read_partial_log
 
 DATA = "synthetic:fried?rows=442&seed=0"
@@ -117,17 +116,6 @@ def test_wrong_usage_and_ctrl_c_leave_nothing_behind(call, tmp_path, end, code):
     call("race", "mine.py:Failing", DATA, code=code)
 
     assert not [*(tmp_path / "runs" / "race").iterdir()]
-
-
-def test_failed_configurations_are_printed(race, monkeypatch):
-    drawn = [{"learner": "NaiveBayes"}, {"learner": "RandomForest", "n_estimators": "planted"}]
-    monkeypatch.setattr(candidates, "draw_configurations", lambda *_: drawn)
-    row, complained, code = race("full-run", data="sklearn:breast_cancer")
-
-    assert code == 0, complained
-    (found,) = [each for each in row["diagnostics"] if each["code"] == "LB006"]
-    assert "failed configurations: 1; the first: " in found["what"]
-    assert "planted" in found["what"]
 
 
 def test_measures_are_printed_and_the_loss_next_to_that_of_the_baselines(race, call):
