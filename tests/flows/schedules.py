@@ -101,13 +101,6 @@ def state(client, run):
     return client.read_flow_run(run.id).state
 
 
-def states(client, run):
-    """Return the names of all states that a flow run has had."""
-    query = {"flow_run_id": str(run.id)}
-    found = client.request("GET", "/flow_run_states/", params=query).json()
-    return [each["name"] for each in found]
-
-
 def jobs(client, run):
     """Return the states of the task runs of a flow run by their names."""
     body = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
@@ -123,13 +116,3 @@ def logs(client, *found):
     ).json():
         lines += [line["message"] for line in page]
     return "\n".join(lines).splitlines()
-
-
-def unfinished(client):
-    """Return flow runs and task runs that are said to run."""
-    body = {"state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}}
-    return [
-        found["name"]
-        for kind in ("flow_runs", "task_runs")
-        for found in client.request("POST", f"/{kind}/filter", json={kind: body}).json()
-    ]

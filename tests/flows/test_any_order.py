@@ -116,9 +116,7 @@ class RunFolderMachine(RuleBasedStateMachine):
         assert keys <= self.known["both"]
 
     @precondition(lambda self: self.known["out"])
-    @rule(
-        kill=st.sampled_from(["", "file.before-rename", "file.after-rename", "prune.after-rows"])
-    )
+    @rule(kill=st.sampled_from(["", *POINTS_OF_PRUNE]))
     def prune(self, kill):
         """Remove what newer results have replaced: of each place one stays."""
         before = {self.place(each) for each in self.found("out") if each.status == "ok"}

@@ -100,15 +100,6 @@ def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, m
     assert [row.status for row in outcome.results] == ["ok"] * 3
 
 
-def test_a_broken_file_costs_its_jobs_alone(tmp_path):
-    (tmp_path / "broken.py").write_text("class Broken(:\n")
-    outcome = run(
-        tmp_path, data=DATA[:1], algorithms=[f"{tmp_path / 'broken.py'}:Broken", "vanilla"]
-    )
-
-    assert [row.status for row in outcome.results] == ["crash", "ok"]
-
-
 def test_a_preparation_that_dies_costs_the_jobs_that_need_it(tmp_path, monkeypatch):
     real = prepared.environments.parts
 

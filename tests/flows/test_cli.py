@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.core import TyperGroup
 
-from leaseboard.flows.cli import app
 from leaseboard.flows.commands.options import Command, Commands
+from tests.flows.test_every_option import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 HELP = """
@@ -54,18 +53,10 @@ def test_help_is_quick_because_heavy_imports_are_lazy(program):
 
 
 def test_every_command_has_help_with_an_example(leaseboard):
-    for words in commands(typer.main.get_command(app)):
-        said = leaseboard(*words, "--help").out
+    for words in COMMANDS:
+        said = leaseboard(*words.split(), "--help").out
         assert "Example: leaseboard " in said, words
         assert re.search(r"--quiet +-q .*\n.*--debug ", said), words
-
-
-def commands(command, *words):
-    """Return the words of every command below `command`."""
-    if not isinstance(command, TyperGroup):
-        return [words]
-    found = command.commands.items()
-    return [line for name, child in found for line in commands(child, *words, name)]
 
 
 NEWCOMER = ["demo", "list", "learn", "predict", "race", "run"]
@@ -84,13 +75,9 @@ def test_the_help_is_grouped_and_begins_with_what_a_newcomer_needs(leaseboard):
 
 def parameters():
     """Yield every parameter of every command, with the words of the command."""
-    root = typer.main.get_command(app)
-    for words in commands(root):
-        command = root
-        for word in words:
-            command = command.commands[word]
+    for words, command in COMMANDS.items():
         for param in command.params:
-            yield words, param
+            yield words.split(), param
 
 
 SYNONYMS = {"--out", "--anyway", "--remove", "--data", "--folder", "--store", "--silent",
@@ -121,18 +108,15 @@ def test_a_flag_has_one_meaning_in_all_commands():
 def test_the_page_of_the_command_line_has_every_command():
     text = runpy.run_path(str(ROOT / "docs" / "command_line.py"))["page"]()
 
-    missing = [words for words in commands(typer.main.get_command(app))
-               if f"leaseboard {' '.join(words)}" not in text]  # fmt: skip
-    assert missing == []
+    assert [words for words in COMMANDS if f"leaseboard {words}" not in text] == []
 
 
 def test_every_command_refuses_what_it_does_not_know_in_one_form(leaseboard):
     """An option that does not exist, and a text where a number belongs."""
     odd = []
-    for words in commands(typer.main.get_command(app)):
-        path = " ".join(["leaseboard", *words])
-        said = leaseboard(*words, "--nonsense", code=64).err
-        if said.count("\n") != 1 or f"`{path} --help` lists all" not in said:
+    for words in COMMANDS:
+        said = leaseboard(*words.split(), "--nonsense", code=64).err
+        if said.count("\n") != 1 or f"`leaseboard {words} --help` lists all" not in said:
             odd.append(said)
     for words, param in parameters():
         if param.param_type_name == "option" and param.type_descriptor.annotation in (int, float):

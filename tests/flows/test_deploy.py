@@ -9,13 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 import yaml
-from typer.core import TyperGroup
 
-from leaseboard.flows.cli import app
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
 from leaseboard.tasks.live.settings import read_settings
+from tests.docs.test_pages import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "conf" / "deploy"
@@ -27,19 +25,6 @@ UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 def compose():
     """Return the content of the compose file."""
     return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-
-
-def parse(words):
-    """Raise unless `words` are a command line of ours."""
-    program, *words = words
-    assert program == "leaseboard"
-    command, context = typer.main.get_command(app), None
-    while isinstance(command, TyperGroup):
-        context = command.make_context("leaseboard", words[:], parent=context)
-        name, command, words = command.resolve_command(
-            context, [*context._protected_args, *context.args]
-        )
-    command.make_context(name, words, parent=context)
 
 
 def started(unit):
@@ -106,7 +91,7 @@ class TestUnits:
         assert options(words) == options(known) - {"--allowed-hosts"}
         assert "0.0.0.0" not in words
         if words[0] == "leaseboard":
-            parse(words)
+            parse(words[1:])
 
     @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
     def test_its_secrets_are_in_a_file_that_has_an_example(self, unit):

@@ -42,22 +42,11 @@ def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, z
     (tmp_path / "suite.yaml").write_text(SUITE)
     out = tmp_path / "out"
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    words = [
-        "-m",
-        "leaseboard",
-        "run",
-        "suite.yaml",
-        "--local",
-        "--workers",
-        "2",
-        "--run-dir",
-        out,
-    ]
+    words = ["run", "suite.yaml", "--local", "--workers", "2", "--tracking-uri", store]
     complained = tmp_path / "complained"
     with complained.open("w") as err, Path(os.devnull).open("w") as nothing:
-        process = zygote.start(
-            [*words, "--tracking-uri", store], cwd=tmp_path, out=nothing, err=err
-        )
+        command = ["-m", "leaseboard", *words, "--run-dir", out]
+        process = zygote.start(command, cwd=tmp_path, out=nothing, err=err)
     until(
         lambda: list(out.glob("jobs/*/result.json")) and (tmp_path / "asleep").exists(),
         process, complained.read_text,

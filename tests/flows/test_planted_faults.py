@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.tasks.archive import runs
-from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
 from leaseboard.tasks.live.update import Update
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.store.live_model import State
@@ -47,26 +46,6 @@ def learned_twice(patch):
     patch.setattr(Update, "commit", models_first)
 
 
-def worse_is_champion(patch):
-    """Promote each challenger at its first label, on any evidence."""
-
-    def promote(given, work):
-        challenger = given.shadow.in_role(CHALLENGER)
-        champion = given.shadow.in_role(CHAMPION)
-        if challenger is None or not given.test_of(CHALLENGER).rows:
-            return
-        value = given.test_of(CHALLENGER).e_value("challenger")
-        previous = given.shadow.in_role(PREVIOUS)
-        for each, role in ((previous, "retired"), (champion, "previous")):
-            if each is not None:
-                given.shadow.change_role(each, role, given.at, role, "planted")
-        what = f"evidence {value:.3g} after 1 label"
-        given.shadow.change_role(challenger, "champion", given.at, "champion", what)
-        given.lifecycle.tests = {}
-
-    patch.setattr(Update, "promote", promote)
-
-
 def answered_before_it_is_logged(patch):
     """Log predictions when the next ones are made."""
     write = State.log_served
@@ -92,24 +71,6 @@ def test_the_machine_of_a_live_model_finds(plant, found, monkeypatch):
     with pytest.raises(AssertionError) as failed:
         run_machine(LiveModelMachine, 20, 15, shrink=False)
     assert found in "".join(map(str, failed.traceback))
-
-
-def test_days_of_a_live_model_find_a_champion_without_evidence(monkeypatch):
-    """One order: which ones Hypothesis draws depends on all modules that are imported."""
-    worse_is_champion(monkeypatch)
-    machine = LiveModelMachine()
-
-    def days():
-        for _ in range(15):
-            machine.deliver(labelled=True, renamed=False)
-            machine.update()
-
-    try:
-        with pytest.raises(AssertionError) as failed:
-            days()
-    finally:
-        machine.patch.undo()
-    assert "has_its_evidence" in "".join(map(str, failed.traceback))
 
 
 def test_the_sweep_of_an_update_finds_a_label_that_is_learned_twice(monkeypatch, swept):

@@ -9,15 +9,6 @@ from leaseboard.flows.commands import run as registration
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.models import chosen, winner
 
-OWN = """
-title: my own sales
-data:
-  - "file:my sales.csv?target=units sold"
-  - "file:my sales.csv?target=units sold&threshold=3"
-baselines: false
-algorithms: [vanilla]
-"""
-
 
 @pytest.fixture
 def recorded(monkeypatch):

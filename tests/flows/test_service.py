@@ -27,7 +27,6 @@ import subprocess, sys
 raise SystemExit(subprocess.call([sys.executable, "-c", {LISTENER!r}, *sys.argv[1:]]))
 """
 """Passes no signal on to the process that listens, as MLflow's command does not."""
-STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)" + LEADER
 
 COMMAND = """
 import runpy, signal

@@ -42,11 +42,7 @@ ENDS = {
                "2: RuntimeError: at import"),
     "interrupt": ("raise KeyboardInterrupt", "1: KeyboardInterrupt"),
     "syntax": ("x = 1\ny = (", "2: SyntaxError: '(' was never closed"),
-    "segfault": ("import ctypes\nctypes.string_at(0)", " killed by SIGSEGV"),
     "hangs": ("import time\ntime.sleep(600)", " over the limit of 2 s of wall time"),
-    "spins": ("x = 0\nwhile True: x += 1", " over the limit of 1 s of CPU time"),
-    "eats": ("x = []\nwhile True:\n    x.append(bytearray(10**8))",
-             " over the limit of 1500 MB of memory"),
     "prints": ("print('x' * 10_000_000)\nraise SystemExit", "2: SystemExit"),
     "environment": (
         "from leaseboard.algorithms import base\nclass X(base.Algorithm): environment = 'no'", "",
@@ -57,9 +53,8 @@ ENDS = {
 @pytest.mark.parametrize("end", ENDS)
 def test_the_failure_of_an_import_is_one_line_with_the_place(tmp_path, monkeypatch, end, capfd):
     text, said = ENDS[end]
-    wall, cpu = {"hangs": (2, 60), "spins": (120, 1)}.get(end, (120, 60))
-    limits = Limits(wall_seconds=wall, cpu_seconds=cpu, memory_mb=1500)
-    monkeypatch.setattr(described, "IMPORT", limits)
+    if end == "hangs":
+        monkeypatch.setattr(described, "IMPORT", Limits(wall_seconds=2))
     file = tmp_path / "ends.py"
     file.write_text(text)
     with pytest.raises(UserFileError) as error:

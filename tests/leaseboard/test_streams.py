@@ -10,26 +10,9 @@ PROGRAM = [sys.executable, "-P", "-m", "leaseboard"]
 COMMAND = [*PROGRAM, "list", "-q"]  # a slow machine shows no progress
 
 
-def run(redirections):
-    """Run the command by a shell with redirections; returns its exit code and what it wrote."""
+def test_a_closed_stream_ends_nothing():
     words = " ".join(f"'{word}'" for word in COMMAND)
-    done = subprocess.run(
-        ["sh", "-c", f"{words} {redirections}"], capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
-@pytest.mark.parametrize(
-    "closed",
-    [
-        "<&- >&- 2>&-",
-    ],
-)
-def test_a_closed_stream_ends_nothing(closed):
-    code, out, err = run(closed)
-    assert code == 0
-    assert err == ""
-    assert ("online-automl" in out) == (">&-" not in closed.replace("2>&-", ""))
+    assert subprocess.run(["sh", "-c", f"{words} <&- >&- 2>&-"], check=False).returncode == 0
 
 
 def test_a_reader_that_goes_away_is_not_a_regression():

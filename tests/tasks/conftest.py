@@ -1,7 +1,5 @@
-import os
 import shutil
 import uuid
-from contextlib import contextmanager
 
 import pytest
 
@@ -49,30 +47,6 @@ def put_job():
         return made
 
     return put
-
-
-@pytest.fixture
-def forbidden():
-    """Forbid this process to touch a file; root, who may, steps down for it."""
-
-    @contextmanager
-    def without_permission(path):
-        mode, folder = path.stat().st_mode, path.parent
-        before = folder.stat().st_mode
-        path.chmod(0)
-        folder.chmod(0o500)
-        root = os.geteuid() == 0
-        if root:
-            os.seteuid(65534)
-        try:
-            yield
-        finally:
-            if root:
-                os.seteuid(0)
-            folder.chmod(before)
-            path.chmod(mode)
-
-    return without_permission
 
 
 @pytest.fixture

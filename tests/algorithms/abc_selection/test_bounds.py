@@ -100,6 +100,13 @@ def test_the_exact_upper_bound_is_the_last_truth_whose_event_is_not_too_unlikely
     assert hypergeom.cdf(3200, S + T, most + 1, S) <= share
 
 
+def test_the_lower_bound_is_the_first_truth_whose_event_is_not_too_unlikely():
+    share = bounds.SHARES[2] * 0.1 / (3 * 5)
+    least = round(interval("best")[0] * T)
+    assert hypergeom.sf(6399, T, least, TESTED_ON) > share
+    assert hypergeom.sf(6399, T, least - 1, TESTED_ON) <= share
+
+
 def last(correct, rows, drawn, share):
     """Return the last count of right ones for which so few in the sample are not too unlikely."""
     counts = range(correct, correct + rows - drawn + 1)

@@ -92,12 +92,6 @@ def test_anything_else_is_not_a_checked_result():
             load_result(content)
 
 
-def edited_score(folder):
-    path = folder / results.RESULT
-    path.write_text(path.read_text().replace('"score": 0.5', '"score": 0.4'))
-    return path
-
-
 def edited_log(folder):
     path = folder / results.EVENTS
     content = bytearray(path.read_bytes())
@@ -112,7 +106,7 @@ def lost_log(folder):
 
 
 def test_an_edited_job_is_not_done_and_named(put_job, tmp_path):
-    for edit in (edited_score, edited_log, lost_log):
+    for edit in (edited_log, lost_log):
         out = tmp_path / edit.__name__
         put_job(out, "k1")
         whole = put_job(out, "k2", repetition=1)

@@ -85,13 +85,6 @@ def test_an_algorithm_that_changes_its_environment_fails_its_job(tmp_path, cheat
         run_job(cheating(cheat), tmp_path)
 
 
-@pytest.mark.parametrize("honest", cheats.HONEST)
-def test_an_honest_algorithm_of_a_user_has_its_score(tmp_path, honest):
-    result, _ = run_job(cheating(honest), tmp_path)
-
-    assert result.status == "ok"
-
-
 @pytest.mark.parametrize("data", ["sklearn:diabetes", "sklearn:breast_cancer"])
 @pytest.mark.parametrize(
     "body",
@@ -115,15 +108,6 @@ def test_settings_go_to_the_algorithm_or_to_its_environment():
     )
     with pytest.raises(UsageError, match="did you mean 'max_rows'"):
         route_settings("online-automl", {"max_row": "10"})
-
-
-def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):
-    job = job_of(tmp_path, "yield from env.record(np.zeros(1, np.float32))")
-    result, _ = run_job(job, tmp_path)
-
-    assert (result.status, result.complete) == ("ok", False)
-    assert (result.units, result.budget) == (1, 500)
-    assert result.reason == "ended early: 1 of 500 examples"
 
 
 @pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples", "folds"])

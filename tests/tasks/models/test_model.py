@@ -1,19 +1,15 @@
 """Models: each kind of file has its class, and no other is imported."""
 
 import importlib
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks import models
 from leaseboard.tasks.models.model import FILE, KINDS, TableModel, load, load_file
 from leaseboard.tasks.models.recipe import NaiveModel
 from leaseboard.tasks.models.stream_model import StreamModel
-
-ROOM = Path(models.__file__).parent
 
 
 def test_every_kind_has_its_class():

@@ -26,11 +26,8 @@ def sample(n=200, d=3, seed=0):
     return x, y.astype(np.float32)
 
 
-USEFUL = (1, 7, 30, 58)
-
-
 def many(n, d, seed=0, classes=False):
-    """Return examples of many features, few of them `USEFUL`, the last one by its square."""
+    """Return examples of many features, few of them useful, the last one by its square."""
     rng = np.random.default_rng(seed)
     x = rng.normal(2, 3, (n, d)).astype(np.float32)
     z = (x - 2) / 3

@@ -24,13 +24,6 @@ from leaseboard.algorithms.online_automl.safe.scale import (
 LABELS = st.lists(st.floats(-1e9, 1e9, width=32), min_size=2, max_size=60)
 
 
-def scale_of(labels):
-    scale = new_scale()
-    for label in labels:
-        learn_label(float(label), scale)
-    return scale
-
-
 @given(LABELS)
 def test_mean_and_deviation_are_those_of_the_labels_shown(labels):
     scale, shown = new_scale(), []

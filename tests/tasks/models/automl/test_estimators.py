@@ -195,16 +195,6 @@ def test_what_is_returned_is_what_was_measured():
     assert np.concatenate(hits).mean() == pytest.approx(search.best_score_)
 
 
-def test_a_single_split_is_fitted_again_on_all_rows():
-    X, y = load_breast_cancer(return_X_y=True)
-    search = classifier(cv=0.25, arms=["k_nearest_neighbors"], max_trials=2, ensemble=False).fit(
-        X, y
-    )
-    (model,) = search.model_.members[0].models
-
-    assert model.n_samples_fit_ == len(X)
-
-
 def test_a_fit_on_all_rows_that_falls_short_of_its_score_is_not_returned(tmp_path, monkeypatch):
     (tmp_path / "moody.py").write_text(
         "import numpy as np\n"
