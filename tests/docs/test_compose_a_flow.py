@@ -1,12 +1,9 @@
 """The flow of the how-to runs unchanged: a database, two algorithms, a webhook."""
 
-import json
 import os
 import re
 import runpy
 import shutil
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +11,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import create_engine
 
+from benchmarks.drill import Webhook
 from leaseboard.flows.server import PrefectServer
 from leaseboard.tasks.track.store import open_store
 from tests.docs import pages
@@ -24,22 +22,10 @@ MOST_LINES = 25
 
 @pytest.fixture
 def webhook():
-    """Yield an address on loopback, and what was posted there."""
-    got = []
-
-    class Hook(BaseHTTPRequestHandler):
-        def do_POST(self):
-            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Hook) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", got
-        server.shutdown()
+    """Yield a server on loopback, and what was posted there."""
+    with Webhook() as made:
+        yield made
+        made.shutdown()
 
 
 @pytest.fixture
@@ -69,14 +55,13 @@ def test_the_flow_of_the_page_runs(tmp_path, monkeypatch, webhook, prefect, empt
     (tmp_path / "nightly.py").write_text(code)
     compare = runpy.run_path("nightly.py")["compare"]
 
-    address, got = webhook
     monkeypatch.setenv("SALES_DATABASE", database)
-    monkeypatch.setenv("SALES_WEBHOOK", address)
+    monkeypatch.setenv("SALES_WEBHOOK", webhook.address)
     query = f"SELECT * FROM orders -- {tmp_path.name}"
     compare(query)
 
     assert len([line for line in code.splitlines() if line]) <= MOST_LINES
-    (message,) = got
+    (message,) = webhook.reported
     assert "online-automl" in message["text"]
     assert "All 4 jobs finished." in message["text"]
     client = open_store(f"sqlite:///{tmp_path / 'mlflow.db'}")

@@ -96,19 +96,6 @@ def test_every_command_line_names_what_exists():
     assert rotten == []
 
 
-def test_a_command_line_that_has_rotted_is_found():
-    for line in (
-        "rase online-automl x",
-        "run quick --locl",
-        "data fech openml:1",
-        "run quik",
-        "race chaca DATA",
-        "race online-automl sklearn:wine --set depht=1",
-    ):
-        with pytest.raises((LeaseboardError, UsageErrorOfTyper)):
-            look_up(line.split())  # fmt: skip
-
-
 def test_every_measuring_command_is_on_a_page_and_says_how_it_is_called():
     texts = {path.stem: path.read_text() for path in pages.ROOT.glob("benchmarks/*.py")}
     commands = {name: text for name, text in texts.items() if "\ndef main(" in text}

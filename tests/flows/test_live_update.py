@@ -40,14 +40,13 @@ def at(number: int) -> str:
     ("named", "store", "link"),
     [
         ("", "sqlite:///m.db", "file:///home/sales/report.html"),
-        ("", None, "file:///home/sales/report.html"),
         ("", "http://u:p@mlflow:5000", "http://mlflow:5000/#/models/sales"),
         ("https://ui.example/", "sqlite:///m.db", "https://ui.example/#/models/sales"),
     ],
 )
 def test_notifications_link_to_what_others_can_open(monkeypatch, named, store, link):
     monkeypatch.setenv("MLFLOW_UI_URL", named)
-    assert page_link(SimpleNamespace(name="sales"), Path("/home/sales"), store or "") == link
+    assert page_link(SimpleNamespace(name="sales"), Path("/home/sales"), store) == link
 
 
 def test_from_files_to_a_first_update(call, tmp_path, world):

@@ -12,19 +12,9 @@ import typer
 from leaseboard.flows import console
 from leaseboard.flows.cli import app
 from leaseboard.tasks.machine import progress, terminal
-
-
-def leaves(group, *above):
-    """Yield the name of each command, as the user writes it, with the command."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from leaves(command, *above, name)
-        else:
-            yield " ".join([*above, name]), command
-
+from tests.flows.test_every_option import COMMANDS
 
 ROOT = typer.main.get_command(app)
-COMMANDS = dict(leaves(ROOT))
 OF_TERMINALS = {"pipe": os.pipe, "terminal": pty.openpty}
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows import server as service
-from leaseboard.flows.commands import operate
 from leaseboard.flows.server import Service
 from tests.flows.waiting import free_port, until
 
@@ -74,11 +71,3 @@ def test_the_ui_s_server_ends_with_the_command(tmp_path, port, number, status):
     _, alive = psutil.wait_procs(family, timeout=240)
     assert not alive
     assert not service.answers(port)
-
-
-def test_the_ui_of_another_user_is_not_taken_for_ours(tmp_path, monkeypatch, environment):
-    monkeypatch.chdir(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as theirs:
-        taken = theirs.getsockname()[1]
-        with pytest.raises(UsageError, match=f"port {taken} is taken: name another --port"):
-            operate.ui(port=taken)

@@ -13,12 +13,12 @@ from leaseboard.algorithms.environments.holdout import (
 from leaseboard.algorithms.errors import DivergedError
 
 
-def env(labels, test, task="classification", **options):
+def env(labels, test, classes=(), **options):
     parts = (
         Part(np.zeros((len(values), 1), np.float32), np.array(values, np.float32))
         for values in (labels, test)
     )
-    return HoldoutEnvironment(Holdout(*parts, ("x",), task), **options)
+    return HoldoutEnvironment(Holdout(*parts, ("x",), "classification", classes), **options)
 
 
 def test_the_curve_is_the_progressive_loss_and_the_score_the_test_error():
@@ -54,17 +54,8 @@ def test_a_budget_below_a_pass_ends_the_curve_there():
     assert [(p.at, p.value) for p in points] == [(1, 0.0), (2, 0.5), (3, 2 / 3)]
 
 
-def of_classes(labels, test, n_classes=3):
-    parts = (
-        Part(np.zeros((len(values), 1), np.float32), np.array(values, np.float32))
-        for values in (labels, test)
-    )
-    names = tuple("abcdefgh"[:n_classes])
-    return HoldoutEnvironment(Holdout(*parts, ("x",), "classification", names))
-
-
 def test_of_many_classes_the_largest_number_says_which():
-    one = of_classes([0, 2], [1, 2, 0])
+    one = env([0, 2], [1, 2, 0], tuple("abc"))
     points = [*one.record(np.float32([[1, -1, -1], [0.5, -1, 0.25]]))]
     one.submit(np.float32([[0, 1, 0], [0, 0, 1], [0, 0, 1]]))
 
@@ -74,8 +65,8 @@ def test_of_many_classes_the_largest_number_says_which():
     assert score.metrics["progressive_squared"] == (0 + 1.5**2 + 0.75**2) / 2
     for wrong in (np.zeros(2), np.zeros((2, 4))):
         with pytest.raises(ValueError, match="a number for each of 3 classes"):
-            list(of_classes([0, 2], [1, 2, 0]).record(wrong))
+            list(env([0, 2], [1, 2, 0], tuple("abc")).record(wrong))
     with pytest.raises(ValueError, match="2 predictions of 3 examples"):
-        of_classes([0, 2], [1, 2, 0]).submit(np.zeros((2, 3)))
+        env([0, 2], [1, 2, 0], tuple("abc")).submit(np.zeros((2, 3)))
     with pytest.raises(DivergedError, match=r"example 1 is \[ 0. inf  0.\]"):
-        list(of_classes([0, 2], [1]).record(np.float32([[0, 0, 0], [0, np.inf, 0]])))
+        list(env([0, 2], [1], tuple("abc")).record(np.float32([[0, 0, 0], [0, np.inf, 0]])))

@@ -10,10 +10,10 @@ from leaseboard.algorithms.environments.stream import (
 )
 
 
-def stream(labels, task="regression"):
+def stream(labels, task="regression", classes=()):
     labels = np.asarray(labels, dtype=np.float32)
     features = np.zeros((len(labels), 1), dtype=np.float32)
-    return Stream(features, labels, (Namespace("a", 0, 1),), ("x",), task)
+    return Stream(features, labels, (Namespace("a", 0, 1),), ("x",), task, classes=classes)
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8))
@@ -33,12 +33,8 @@ def test_the_score_does_not_depend_on_the_blocks(sizes):
     assert whole.score().value == pytest.approx(expected, rel=1e-12)
 
 
-def classes(labels, budget=None, names="uvw"):
-    labels = np.asarray(labels, dtype=np.float32)
-    features = np.zeros((len(labels), 1), dtype=np.float32)
-    spaces = (Namespace("a", 0, 1),)
-    many = Stream(features, labels, spaces, ("x",), "classification", classes=tuple(names))
-    return StreamEnvironment(many, budget=budget)
+def classes(labels, budget=None):
+    return StreamEnvironment(stream(labels, "classification", tuple("uvw")), budget=budget)
 
 
 def test_many_classes_are_scored_by_the_likeliest_and_by_the_chance_of_what_came():

@@ -52,7 +52,6 @@ def run(workers, data, folder, algorithm="vanilla", key=None):
         ("memory", "memout", "no memory could be allocated"),
         ("exit:0", "crash", "SystemExit: 0"),
         ("die:0", "crash", "the worker process ended with exit code 0"),
-        ("die:3", "crash", "the worker process ended with exit code 3"),
         ("kill", "crash", "killed by SIGKILL (the system does that when memory runs out)"),
         ("terminate", "crash", "ended by a SIGTERM that Leaseboard did not send"),
         ("segfault", "crash", "killed by SIGSEGV"),
