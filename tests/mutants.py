@@ -19,6 +19,7 @@ from random import Random
 
 ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = ROOT / "tests" / "mutants.csv"
+RECORDED = "test_an_algorithm_decides_and_predicts_what_is_recorded"
 MODULES = {
     "algorithms/abc_selection/bounds.py": (16, ["tests/algorithms/abc_selection/test_bounds.py"]),
     "algorithms/sequential_test.py": (16, ["tests/algorithms/test_sequential_test.py"]),
@@ -26,7 +27,11 @@ MODULES = {
         14, [f"tests/algorithms/{each}.py" for each in
              ("online/test_conformal", "online_automl/safe/test_coverage")],
     ),
-    "algorithms/policies/bandits.py": (12, ["tests/algorithms/policies/test_bandits.py"]),
+    "algorithms/policies/bandits.py": (
+        12, ["tests/algorithms/policies/test_bandits.py", *(
+            f"tests/algorithms/test_golden_record.py::{RECORDED}[{each}]" for each in
+            ("average", "ucb", "epsilon-greedy", "softmax", "max-ucb", "posterior-max"))],
+    ),
     "algorithms/policies/policy.py": (
         10, [f"tests/algorithms/policies/test_{each}.py" for each in ("policy", "bandits")],
     ),
