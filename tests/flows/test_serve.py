@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import socket
 import threading
@@ -180,6 +181,22 @@ def test_it_follows_the_champion_under_load_and_ends_when_all_is_answered(serve,
     assert server.process.wait(SECONDS) == -signal.SIGTERM
     assert logged(world) == callers.ids | {"last", "mlflow"}
     assert [x.rpartition("/")[2] for x in server.said() if "predictions come" in x] == ["1"]
+
+
+def test_a_kill_leaves_no_prediction_without_its_log(serve, world, uri):
+    learn(world, uri, 0)
+    server = serve()
+    callers = Callers(server.port)
+    until(lambda: callers.statuses[200] >= 100)
+    os.kill(server.process.pid, signal.SIGKILL)
+    server.process.wait(SECONDS)
+    callers.end()
+    assert {200, "gone"} <= callers.statuses.keys() <= {200, 503, "gone"}, "503: it is too busy"
+    assert callers.ids <= logged(world)
+
+    again = serve()
+    assert again.ask(identity="again")[0] == 200
+    assert "again" in logged(world)
 
 
 @pytest.fixture
