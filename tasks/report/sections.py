@@ -124,7 +124,7 @@ LOWEST = -1.0
 LABEL = 28
 """Characters of a name that are drawn."""
 SYMBOLS = 25
-"""Kinds of dots, taken in order, so that colours are not all that tells them apart."""
+"""Kinds of dots, taken in order, so that they differ in more than their colours."""
 
 
 def leaderboard(made: Material) -> Section:

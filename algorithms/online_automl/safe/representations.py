@@ -194,7 +194,7 @@ def represent(schema: Schema) -> Representations:
 
 
 def quoted(name: str) -> str:
-    """Return `name`, between quotes if it has marks, or is not printed as it is.
+    """Return `name`, between quotes if it has marks or characters that are not printed.
 
     Examples
     --------
