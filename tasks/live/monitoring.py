@@ -20,7 +20,7 @@ from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding
 from leaseboard.tasks.live.rows import OTHER_VALUES, Batch, BatchRows, label_of
 from leaseboard.tasks.live.settings import in_words
 from leaseboard.tasks.models.columns import frame_of
-from leaseboard.tasks.models.model import Prediction
+from leaseboard.tasks.models.model import Prediction, likeliest
 from leaseboard.tasks.store.live_tables import HistoryEntry, StoredRow
 
 if TYPE_CHECKING:
@@ -89,13 +89,6 @@ def monitored_features(update: Update, group: Sequence[StoredRow]) -> pd.DataFra
     flags = [name for name in features if name in columns and columns[name].kind == "flag"]
     booleans = {name: features[name].map(bool, na_action="ignore") for name in flags}
     return features.assign(**{name: each.astype(object) for name, each in booleans.items()})
-
-
-def likeliest(predicted: Prediction) -> Any:
-    """Return the number that was predicted, or the likeliest class."""
-    if isinstance(predicted, Mapping):
-        return max(predicted, key=predicted.__getitem__)
-    return predicted[0] if isinstance(predicted, list) else predicted
 
 
 def loss_of(predicted: Prediction, label: Any) -> float:

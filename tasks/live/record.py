@@ -16,7 +16,7 @@ from leaseboard.tasks.live.incidents import Incident, LifecycleState
 from leaseboard.tasks.live.rows import label_of
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.owners import operator
-from leaseboard.tasks.models.model import Prediction
+from leaseboard.tasks.models.model import Prediction, likeliest
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (
     HistoryEntry,
@@ -53,12 +53,11 @@ def loss_of_row(prediction: Prediction, label: Any) -> Sums:
     """
     if isinstance(prediction, Mapping):
         label = str(label)
-        likeliest = max(prediction, key=prediction.__getitem__)
         brier = sum((p - (name == label)) ** 2 for name, p in prediction.items())
         return {
             "rows": 1.0,
             "loss": brier + (label not in prediction),
-            "error": float(likeliest != label),
+            "error": float(likeliest(prediction) != label),
         }
     middle, *ends = prediction if isinstance(prediction, list) else [prediction]
     error = middle - float(label)

@@ -18,7 +18,14 @@ from leaseboard.tasks.live.contract import UNDECIDED, ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import CheckedRow, row_reader
 from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.models.columns import Column, Values, typed
-from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel, load
+from leaseboard.tasks.models.model import (
+    LEVEL,
+    ModelFile,
+    Prediction,
+    TableModel,
+    likeliest,
+    load,
+)
 from leaseboard.tasks.store.live_tables import StoredRow
 
 OTHER_VALUES = "with other values"
@@ -208,9 +215,7 @@ class Snapshot(TableModel):
         """See `TableModel.predict`."""
         rows = typed(frame, self.columns).to_dict("records")
         found = self.predict_rows([self.read(row) for row in rows])
-        if self.classes:
-            return np.array([max(each, key=each.get) for each in found], dtype=object)  # type: ignore[union-attr, arg-type]
-        return np.array([each[0] if isinstance(each, list) else each for each in found])
+        return np.array([*map(likeliest, found)], dtype=object if self.classes else np.float64)
 
     def predict_rows(
         self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()

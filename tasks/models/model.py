@@ -8,7 +8,7 @@ River, scikit-learn and MLflow ask for is an adapter of this protocol.
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
@@ -41,6 +41,13 @@ KINDS = {
     "snapshot": "leaseboard.tasks.live.rows:Snapshot",
 }
 """The class of each kind of file. Only that of the file is imported, with what it `needs`."""
+
+
+def likeliest(predicted: Prediction) -> Any:
+    """Return the number that was predicted, or the likeliest class."""
+    if isinstance(predicted, Mapping):
+        return max(predicted, key=predicted.__getitem__)
+    return predicted[0] if isinstance(predicted, list) else predicted
 
 
 class ModelFile(NamedTuple):

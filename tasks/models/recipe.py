@@ -24,7 +24,14 @@ from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.policies.policy import ArmPolicy
 from leaseboard.tasks.models.columns import Values
-from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel, predicting
+from leaseboard.tasks.models.model import (
+    LEVEL,
+    ModelFile,
+    Prediction,
+    TableModel,
+    likeliest,
+    predicting,
+)
 
 NAIVE_BASELINES = ("running-mean", "last-label")
 """What a live model must beat."""
@@ -47,9 +54,8 @@ class NaiveModel(TableModel):
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """See `TableModel.predict`."""
         found = self.predict_rows([{}] * len(frame))
-        if self.task == "regression":
-            return np.asarray(found, dtype=np.float64)
-        return np.array([max(each, key=each.get) for each in found], dtype=object)  # type: ignore[union-attr, arg-type]
+        dtype = np.float64 if self.task == "regression" else object
+        return np.array([*map(likeliest, found)], dtype=dtype)
 
     @predicting()
     def predict_rows(

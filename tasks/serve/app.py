@@ -24,7 +24,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, rule, short
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.models.model import LEVEL, Prediction
+from leaseboard.tasks.models.model import LEVEL, Prediction, likeliest
 from leaseboard.tasks.serve.champion import Champion, Follower
 from leaseboard.tasks.serve.desk import Desk
 from leaseboard.tasks.store.live_model import State
@@ -291,8 +291,7 @@ def shown(params: Params, predictions: Sequence[Prediction]) -> list[Any]:
 def _plain(prediction: Prediction) -> dict[str, Any]:
     """Return a prediction as JSON has it; an end that is not known yet is null."""
     if isinstance(prediction, Mapping):
-        likeliest = max(prediction, key=prediction.__getitem__)
-        return {"prediction": likeliest, "probabilities": prediction}
+        return {"prediction": likeliest(prediction), "probabilities": prediction}
     ends = prediction if isinstance(prediction, list) else [prediction]
     finite = (each if math.isfinite(each) else None for each in ends)
     return dict(zip(("prediction", "low", "high"), finite, strict=False))
