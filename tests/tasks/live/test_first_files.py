@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.fetch import loading as mirrors
+from leaseboard.tasks.fetch.loading import read_mirror
 from leaseboard.tasks.live.contract import ColumnRule
 from leaseboard.tasks.live.contract_check import check
 from leaseboard.tasks.live.first_files import WHOLE, infer
@@ -61,7 +61,7 @@ def test_what_only_grows_may_grow_on_and_a_changed_unit_is_outside(factor):
 @pytest.mark.parametrize("name", ["42713", "151"])
 def test_honest_rows_of_drifting_data_are_kept(mirror, name):
     """Bike sharing and electricity in the order of time; the first tenth says what is right."""
-    frame = mirrors.read(name, (mirror,)).frame
+    frame = read_mirror(name, (mirror,)).frame
     first, later = np.split(np.arange(len(frame)), [len(frame) // 10])
     contract = infer(frame.iloc[first], target=frame.columns[-1])
 
