@@ -57,7 +57,7 @@ from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_lo
 from leaseboard.algorithms.online_automl.members.member cimport Given, Member
 from leaseboard.algorithms.online_automl.safe cimport bayes
 from leaseboard.algorithms.online_automl.safe.aggregate cimport FIELDS
-from leaseboard.algorithms.online_automl.safe.mixture cimport LOST, MASS, SHARE_OF_BOUND
+from leaseboard.algorithms.online_automl.safe.mixture cimport ETA, LOST, MASS, SHARE_OF_BOUND
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
 from leaseboard.algorithms.online_automl.safe.expansion cimport N_SIMPLE, RIDGE
 
@@ -298,7 +298,7 @@ cdef class NumberPool(MemberPool):
         """Return the weights of the six: in the posterior mean, and next to it in the aggregate."""
         losses, shares = self.known.losses, self.known.aggregated[FIELDS:]
         best = losses.min()
-        fall = 0.5 * self.known.totals[MASS] / best if best > 0.0 else 1e300
+        fall = min(self.known.totals[ETA], 1e300)
         own = exp_all(np.maximum((best - losses) * fall, -700.0))
         own[0] *= PREFERENCE
         return shares[0] * own / own.sum() + shares[1:]

@@ -4,7 +4,7 @@ from leaseboard.algorithms.buffers cimport Buffers
 from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 
 cpdef enum:  # the fields of `Mixture.totals`
-    MASS, COUNT, FIRST, LOST, SHARE_OF_BOUND, N_TOTALS
+    MASS, COUNT, FIRST, LOST, SHARE_OF_BOUND, ETA, N_TOTALS
 
 cpdef enum:  # the columns of `Mixture.sums`
     ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES

@@ -66,7 +66,7 @@ cdef class Mixture(Buffers):
     totals : ndarray of float64, shape (N_TOTALS,)
         N of the module's formula, the examples, what all lost on the first, where all predict 0;
         from there on what the predictions lost, and the largest share of what the best baseline's
-        loss and the theorem's constant allow that this ever was.
+        loss and the theorem's constant allow that this ever was; and 1 / 2 σ² of the last one.
     scores : ndarray of float64, shape (n_slots,)
         Sums of squared loss.
     sums : ndarray of float64, shape (n_slots, 4)
@@ -125,6 +125,7 @@ cdef class Mixture(Buffers):
         # are the last that are weighed.
         if noise > 0.0:
             eta = min(eta, 0.5 / (noise * noise))
+        self._totals[ETA] = eta
         self.experts[0] = mean_of(
             values, &self.weighed[0], n, &self._losses[0], eta, &self.shares[0],
             n - self.n_slots + self.simplest, _PREFERENCE,
