@@ -338,11 +338,11 @@ def benchmark(
             outcome.problems.extend(filter(None, [problem]))
             if uri is not None and not outcome.problems:
                 with suppress(OSError):  # a full disk: the next run records again
-                    place = out / results.MLFLOW_FILE
-                    known = json.loads(place.read_bytes())
+                    known = results.place_in_mlflow(out)
                     known["state"] = _state(suite, outcome.results, uri)
                     known["links"] = outcome.about["links"]
-                    results.write_atomically(place, json.dumps(known).encode())
+                    place = json.dumps(known).encode()
+                    results.write_atomically(out / results.MLFLOW_FILE, place)
         else:
             content = suite.model_dump_json(indent=1).encode()
             results.write_atomically(out / results.SUITE_FILE, content)
@@ -364,11 +364,10 @@ def _recorded(out: Path, suite: Suite, planned: list[Planned], uri: str) -> dict
     A further record would change nothing, and MLflow takes seconds to import. What opens the store
     writes the file without its state, so a record that was cut off is made at the next call.
     """
-    place = out / results.MLFLOW_FILE
+    known = results.place_in_mlflow(out)
     done = [entry.earlier for entry in planned if entry.earlier is not None]
-    if len(done) < len(planned) or not place.is_file():
+    if len(done) < len(planned) or "state" not in known:
         return {}
-    known = json.loads(place.read_bytes())
     keys = [result.key for result in done]
     whole = known.get("state") == _state(suite, done, uri)
     links: dict[str, str] = known.get("links", {})

@@ -324,6 +324,18 @@ def shown_at(path: Path) -> list[Result] | pd.DataFrame:
     return rows(path.parent) if whole else read_table(path)
 
 
+def place_in_mlflow(out: Path) -> dict[str, Any]:
+    """Return what is known of the record in MLflow; empty if there is none.
+
+    A damaged file says as much: the next run records again.
+    """
+    try:
+        found = json.loads((out / MLFLOW_FILE).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def keep_rows(out: Path, keys: set[str]) -> None:
     """Leave only the rows of the jobs `keys` in the table, if there is one."""
     if (out / TABLE).is_file():

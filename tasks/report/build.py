@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.results import (
-    MLFLOW_FILE,
     SUITE_FILE,
+    place_in_mlflow,
     shown_at,
     write_atomically,
 )
@@ -62,9 +62,8 @@ def build(
 
     Returns the path of the page.
     """
-    frame, place = as_frame(shown_at(out)), out / MLFLOW_FILE
-    found = found or compared(frame, suite)
-    mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
+    frame = as_frame(shown_at(out))
+    found, mlflow = found or compared(frame, suite), place_in_mlflow(out)
     made = Material(out.name, frame, suite, found, *read_logs(out, frame, READERS), mlflow)
     makers = counted(SECTIONS, "building the page", "sections")
     asked = wording("questions")

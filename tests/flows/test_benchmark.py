@@ -79,6 +79,9 @@ def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
         assert again() == (1, True, 2)
     assert again() == (0, True, 2)
     assert again() == (0, False, 2)
+    for damage in ("{", "[]"):
+        (out / results.MLFLOW_FILE).write_text(damage)
+        assert again()[:2] == (0, True)
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("UPDATE runs SET lifecycle_stage = 'deleted'")
     assert again()[1]
