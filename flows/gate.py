@@ -18,14 +18,13 @@ from leaseboard.tasks.folder.results import EVENTS, job_folder, keep_rows
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.paths import conf_files, own_conf
+from leaseboard.tasks.score import baseline as core
+from leaseboard.tasks.score.baseline import Quantity, measure
 from leaseboard.tasks.score.frame import as_frame, finished
-from leaseboard.tasks.score.gate import baseline as core
-from leaseboard.tasks.score.gate import formats
-from leaseboard.tasks.score.gate.requirements import Quantity, measure
-from leaseboard.tasks.score.gate.verdict import DECIDING, TOLERANCE, Verdict
-from leaseboard.tasks.score.gate.verdict import gate as judge
 from leaseboard.tasks.score.papers import selections, selects, with_metrics
 from leaseboard.tasks.score.summary import several
+from leaseboard.tasks.score.verdict import DECIDING, TOLERANCE, Verdict, headline, worse
+from leaseboard.tasks.score.verdict import gate as judge
 
 Places = Mapping[tuple[str, str], int]
 """Scenarios, by algorithm and data, with the repetitions that they need."""
@@ -72,7 +71,7 @@ class Gate:
             say_progress(f"{scenarios} in doubt: running up to {most} repetitions each")
             self._repeat(doubtful)
         if verdict.exit_code == 1:
-            about = {"what": formats.headline(verdict), "worse": formats.worse(verdict)}
+            about = {"what": headline(verdict), "worse": worse(verdict)}
             events.emit(events.REGRESSION, events.SUITE, self.name, about)
         return verdict
 

@@ -28,7 +28,7 @@ from leaseboard.tasks.jobs.suites.timetable import Scheduled as Entry
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.score.gate import formats
+from leaseboard.tasks.score.verdict import markdown
 from leaseboard.tasks.steps.prefect_tasks import artifact_key, publish
 
 _ENDS = {
@@ -71,7 +71,7 @@ def gate_suite(
         paths.use_conf(conf)
         made = Gate(suite, Path(out) if out else None, RunOptions(workers, boarded=False))
         verdict = made.compare()
-        page, message = formats.markdown(verdict), _ENDS[verdict.exit_code]
+        page, message = markdown(verdict), _ENDS[verdict.exit_code]
         say(page)
         publish(create_markdown_artifact, page, artifact_key(made.name, "gate"), message)
         return Failed(message=message) if verdict.exit_code else Completed(message=message)

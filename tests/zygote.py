@@ -38,7 +38,7 @@ IMPORTS = (
     "leaseboard.tasks.jobs.described", "leaseboard.tasks.models.chosen",
     "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.workers",
     "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
-    "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.plain",
+    "leaseboard.tasks.score.verdict", "leaseboard.tasks.steps.plain",
     "leaseboard.tasks.track.tracker",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}

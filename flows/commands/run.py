@@ -201,8 +201,9 @@ def gate(
     """
     from leaseboard.flows.dispatch import RunOptions
     from leaseboard.flows.gate import Gate
-    from leaseboard.tasks.score.gate import formats
     from leaseboard.tasks.score.summary import several
+    from leaseboard.tasks.score.verdict import as_json as json_of
+    from leaseboard.tasks.score.verdict import markdown as markdown_of
 
     if update_baseline and (markdown or as_json):
         raise UsageError("--update-baseline compares nothing: omit it, or where a verdict goes")
@@ -216,8 +217,8 @@ def gate(
         say(f"accepted {several(len(accepted.scenarios), 'scenario')} in {path}")
         return 2 if made.problems else 0
     verdict = made.compare()
-    page = formats.markdown(verdict)
+    page = markdown_of(verdict)
     if markdown is not None:
         markdown.write_text(page, encoding="utf-8")
-    say(formats.as_json(verdict).rstrip() if as_json else page)
+    say(json_of(verdict).rstrip() if as_json else page)
     return verdict.exit_code

@@ -23,7 +23,7 @@ from leaseboard.tasks.live.rows import label_of, to_json
 from leaseboard.tasks.models.columns import Values, frame_of
 from leaseboard.tasks.models.model import Prediction, TableModel, load
 from leaseboard.tasks.models.recipe import NAIVE_BASELINES, Recipe
-from leaseboard.tasks.score.numbers import short
+from leaseboard.tasks.score.frame import short
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (
     REBUILD,

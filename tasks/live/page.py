@@ -26,7 +26,7 @@ from leaseboard.tasks.report.page import (
     page_of,
     scatter,
 )
-from leaseboard.tasks.score.numbers import short
+from leaseboard.tasks.score.frame import short
 
 PAGE = "report.html"
 MOST_ROWS = 200

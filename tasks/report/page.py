@@ -20,8 +20,8 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from leaseboard.tasks.score.frame import short
 from leaseboard.tasks.score.inference import Interval
-from leaseboard.tasks.score.numbers import short
 
 Trace = dict[str, Any]
 PALETTE = (

@@ -42,9 +42,8 @@ from leaseboard.tasks.report.page import (
 )
 from leaseboard.tasks.score.board import notes, texts
 from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
-from leaseboard.tasks.score.frame import metric_title
+from leaseboard.tasks.score.frame import fixed, metric_title, short
 from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
-from leaseboard.tasks.score.numbers import fixed, short
 from leaseboard.tasks.score.papers import (
     printed_decimals,
     published_against_measured,

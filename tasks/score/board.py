@@ -11,8 +11,8 @@ import pandas as pd
 
 from leaseboard.tasks.machine import terminal as screen
 from leaseboard.tasks.machine.terminal import cell
+from leaseboard.tasks.score.frame import fixed, short
 from leaseboard.tasks.score.leaderboard import MISSING_RULE, ORACLE_RULE
-from leaseboard.tasks.score.numbers import fixed, short
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.tasks.jobs.suites.requirement import ROUNDING
-from leaseboard.tasks.score.numbers import fixed, short
+from leaseboard.tasks.score.frame import fixed, short
 
 if TYPE_CHECKING:
     from leaseboard.tasks.score.leaderboard import ScoreTable

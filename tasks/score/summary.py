@@ -19,8 +19,10 @@ from leaseboard.tasks.score.frame import (
     by_measure,
     describe_scores,
     finished,
+    fixed,
     metric_title,
     rows_cut,
+    short,
 )
 from leaseboard.tasks.score.inference import ALPHA, pairwise, wilcoxon
 from leaseboard.tasks.score.leaderboard import (
@@ -33,7 +35,6 @@ from leaseboard.tasks.score.leaderboard import (
     leaderboard,
     score_table,
 )
-from leaseboard.tasks.score.numbers import fixed, short
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.suite import Suite

@@ -16,7 +16,7 @@ from leaseboard.flows.commands.options import parse_settings
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import check, route_settings
 from leaseboard.tasks.jobs.suites.suite import Suite, suite_names
-from leaseboard.tasks.score.gate.formats import MARK
+from leaseboard.tasks.score.verdict import MARK
 from tests.docs import pages
 
 CONF = pages.ROOT / "conf"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,10 +14,10 @@ from pydantic import Field, ValidationError, model_validator
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.jobs.job import first_fault, plain_value
+from leaseboard.tasks.jobs.job import FAILURES, first_fault, plain_value
+from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.machine.yaml_files import Strict
 from leaseboard.tasks.score.frame import scoreless
-from leaseboard.tasks.score.gate.requirements import Quantity
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -143,3 +145,63 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with naming(path):
         write_atomically(path, baseline.to_json().encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A requirement with its values, one for each repetition, or why they are missing.
+
+    `failed` says that a job did not end ok: then the run failed, not the requirement alone.
+    """
+
+    requirement: Requirement
+    values: tuple[float, ...] = ()
+    problem: str = ""
+    failed: bool = False
+
+
+def measure(requirement: Requirement, frame: pd.DataFrame) -> Quantity:
+    """Return the values of a requirement in results, in the order of the repetitions."""
+    labels = list(filter(None, (requirement.algorithm, requirement.over)))
+    mine = frame[frame["name"].isin(labels) & (frame["data"] == requirement.data)]
+    of_label: dict[str | None, dict[int, Any]] = {label: {} for label in labels}
+    for row in mine.sort_values("repetition", kind="stable").itertuples():
+        if row.status != "ok":
+            reason = f"{row.name}, seed {row.seed}: {row.status}: {row.reason}"
+            return Quantity(requirement, problem=reason, failed=row.status in FAILURES)
+        of_label[row.name][int(row.repetition)] = row
+    rows, others = of_label[requirement.algorithm], of_label.get(requirement.over, {})
+    if not rows:
+        return Quantity(requirement, problem="no job of it ran")
+    if requirement.over and rows.keys() - others.keys():
+        return Quantity(requirement, problem=f"a repetition has no result of {requirement.over}")
+    try:
+        values = tuple(_value(requirement.metric, row, others.get(at)) for at, row in rows.items())
+    except LeaseboardError as error:
+        return Quantity(requirement, problem=str(error))
+    return Quantity(requirement, values)
+
+
+def _value(metric: str, row: Any, other: Any | None) -> float:
+    value = _of_job(metric, row)
+    return value if other is None else _ratio(value, _of_job(metric, other))
+
+
+def _of_job(metric: str, row: Any) -> float:
+    if metric in ("score", "units"):
+        return float(getattr(row, metric))
+    if metric not in row.metrics:
+        known = ", ".join(["score", "units", *sorted(row.metrics)])
+        raise LeaseboardError(
+            f"no metric {metric!r} in its results: there are {known}; those of selections need"
+            " full-run on the same data"
+        )
+    value = row.metrics[metric]
+    return math.nan if value is None else float(value)
+
+
+def _ratio(value: float, other: float) -> float:
+    """Return the ratio; equal values, two zeros among them, give 1."""
+    if value == other:
+        return 1.0
+    return value / other if other else math.copysign(math.inf, value)

@@ -7,10 +7,10 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.baseline import accept, read_baseline, write_baseline
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.gate.baseline import accept, read_baseline, write_baseline
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.score.baseline import accept
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.gate.baseline import accept
-from leaseboard.tasks.score.gate.formats import markdown
-from leaseboard.tasks.score.gate.verdict import decide, gate
 from leaseboard.tasks.score.inference import paired
+from leaseboard.tasks.score.verdict import decide, gate, markdown
 from tests.tasks.score.conftest import frame_of as made_up
 
 CHACHA = ("chacha", "x")

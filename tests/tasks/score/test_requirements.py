@@ -8,11 +8,9 @@ import pytest
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.requirement import Requirement
+from leaseboard.tasks.score.baseline import Quantity, accept, measure
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.gate.baseline import accept
-from leaseboard.tasks.score.gate.formats import as_json, headline, markdown
-from leaseboard.tasks.score.gate.requirements import Quantity, measure
-from leaseboard.tasks.score.gate.verdict import gate
+from leaseboard.tasks.score.verdict import as_json, gate, headline, markdown
 
 
 def requirement(metric="m", reason="r", **given):

@@ -1,1 +1,0 @@
-"""The regression gate: scores and requirements of a run against the accepted ones."""
