@@ -404,11 +404,12 @@ def show_board(
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
     from leaseboard.tasks.report.build import read_diagnostics
-    from leaseboard.tasks.score import board
+    from leaseboard.tasks.score.summary import plain as as_text
+    from leaseboard.tasks.score.summary import show
 
     found = found or executor.call(plain.score, results, suite)
-    board.show(found)
-    notify_listeners(board.plain(found))
+    show(found)
+    notify_listeners(as_text(found))
     page = executor.call(plain.report, out, found, suite)
     for line in lines_of(read_diagnostics(out)):
         say(line)

@@ -268,12 +268,12 @@ def _diagnosed(results: list[Result]) -> list[Diagnostic]:
 def _show_all(results: list[Result], found: Compared, *, diagnosed: bool) -> None:
     """Print the leaderboard of several results, and the diagnostics of all."""
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
-    from leaseboard.tasks.score import board
     from leaseboard.tasks.score.frame import rows_cut, to_frame
+    from leaseboard.tasks.score.summary import show
 
     if len(results) > 1:
         say()
-        board.show(found)
+        show(found)
     if diagnosed:
         cut = rows_cut(to_frame(results), {}) if len(results) == 1 else ""  # boards have it
         for line in filter(None, [cut, *lines_of(_diagnosed(results))]):

@@ -12,8 +12,8 @@ from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.chosen import Fitted
 from leaseboard.tasks.models.logged import KEY, LIVE, log
 from leaseboard.tasks.models.winner import check_name
-from leaseboard.tasks.score.board import literal
 from leaseboard.tasks.score.frame import metric_title
+from leaseboard.tasks.score.summary import literal
 from leaseboard.tasks.track.store import experiment, open_store, reported
 from leaseboard.tasks.track.writers import every
 

@@ -40,7 +40,6 @@ from leaseboard.tasks.report.page import (
     thinned,
     wording,
 )
-from leaseboard.tasks.score.board import notes, texts
 from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
 from leaseboard.tasks.score.frame import fixed, metric_title, short
 from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
@@ -51,7 +50,7 @@ from leaseboard.tasks.score.papers import (
     with_metrics,
 )
 from leaseboard.tasks.score.papers import selections as compared
-from leaseboard.tasks.score.summary import Compared, scale_of
+from leaseboard.tasks.score.summary import Compared, notes, scale_of, texts
 from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
 
 Reader: TypeAlias = Callable[[Any, Sequence[Event]], Any]

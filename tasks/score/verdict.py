@@ -36,10 +36,9 @@ from pydantic_core import to_json
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.requirement import ROUNDING, Requirement
 from leaseboard.tasks.score.baseline import Baseline, Quantity, Scenario
-from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.frame import scoreless
 from leaseboard.tasks.score.inference import Interval, Paired, paired
-from leaseboard.tasks.score.summary import several
+from leaseboard.tasks.score.summary import literal, markdown_table, several
 
 TOLERANCE = 0.002
 """Default: a drop of a fifth of a percent of the accepted mean. Seeded scores repeat exactly, so a

@@ -20,9 +20,8 @@ from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.pool.workers import run_one
-from leaseboard.tasks.score.board import plain
 from leaseboard.tasks.score.frame import to_frame
-from leaseboard.tasks.score.summary import Compared, compared
+from leaseboard.tasks.score.summary import Compared, compared, plain
 
 TITLE = "Race"
 

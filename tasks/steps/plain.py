@@ -171,7 +171,7 @@ def record(
     Returns where they are in MLflow's UI.
     """
     from leaseboard.tasks.report.build import DIAGNOSTICS, read_diagnostics
-    from leaseboard.tasks.score.board import markdown, standings
+    from leaseboard.tasks.score.summary import markdown, standings
 
     store = paths.tracking_uri(uri)
     files: list[Path] = []

@@ -33,8 +33,7 @@ from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.terminal import harmless
 from leaseboard.tasks.pool.workers import Attempt, StoppedError
-from leaseboard.tasks.score import board
-from leaseboard.tasks.score.summary import Compared
+from leaseboard.tasks.score.summary import Compared, texts
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track.tracker import Place
 
@@ -87,11 +86,10 @@ def _run(*given: Any, **named: Any) -> State[Any]:
 @functools.wraps(plain.score)
 def _score(*given: Any, **named: Any) -> Compared:
     found = plain.score(*given, **named)
-    rows = board.texts(found).to_dict("records")
+    rows = texts(found).to_dict("records")
     suite = named.get("suite") or (given[1] if len(given) > 1 else None)
     key = artifact_key(suite.name if suite else str(flow_run.flow_name), "leaderboard")
     publish(create_table_artifact, rows, key=key, description=" ".join(found.answer.values()))
-    _say(board.plain(found))
     return found
 
 

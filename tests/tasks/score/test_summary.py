@@ -8,10 +8,9 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.score import board
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
-from leaseboard.tasks.score.summary import compared
+from leaseboard.tasks.score.summary import compared, markdown, plain, printable, texts
 from tests.tasks.score.conftest import frame_of
 
 
@@ -95,19 +94,19 @@ def on(*data, **changed):
 
 
 def words(found):
-    return " ".join(board.plain(found).split())
+    return " ".join(plain(found).split())
 
 
 def test_plain_text_has_the_numbers_and_raw_names():
     found = compared(on("x"), SUITE)
-    lines = board.plain(found).splitlines()
+    lines = plain(found).splitlines()
     assert lines[0] == "A <title> [bold], by progressive_mse"
     head = " ".join(lines[1].split())
     assert head == "algorithm progressive_mse 95 % interval CPU s × cost jobs"
     assert lines[2].split() == ["exhaustive", "2.05", "–", "1", "1", "2/2"]
     assert words(found).count(ONE_SET_RULE) == 1
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
-    console.print(board.leaderboard(found))
+    console.print(printable(found))
     for text in (words(found), console.file.getvalue()):
         assert "cha<b>[red]|_*" in text
     never = compared(on("x", vanilla=["crash", "crash"]), SUITE)
@@ -126,7 +125,7 @@ def test_a_suite_may_name_its_scale_or_what_ranks():
     found = compared(frame, suite)
     assert found.board.frame.index[0] == "vanilla"
     assert found.board.score_name == "mae, less is better"
-    assert board.plain(found).startswith("Mine, by mae\n")
+    assert plain(found).startswith("Mine, by mae\n")
 
 
 NAMES = (
@@ -142,7 +141,7 @@ def test_markdown_is_read_back_unchanged(data):
         (name, one): ["timeout" if i == 1 else 1 / (i + 3)]
         for i, name in enumerate(NAMES) for one in data
     }))  # fmt: skip
-    text = board.markdown(made)
+    text = markdown(made)
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
     inlines = {child.type for token in tokens for child in token.children or ()}
     assert inlines <= {"text", "text_special", "softbreak"}
@@ -151,6 +150,6 @@ def test_markdown_is_read_back_unchanged(data):
     }  # fmt: skip
     read = ["".join(child.content for child in tokens[i + 1].children)
             for i, token in enumerate(tokens) if token.type in ("td_open", "th_open")]  # fmt: skip
-    shown = board.texts(made)
+    shown = texts(made)
     assert read == [*shown, *shown.to_numpy().ravel()]
     assert "counts as the worst score" in text
