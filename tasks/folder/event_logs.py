@@ -18,13 +18,13 @@ def read_partial_log(path: Path) -> list[Event]:
 
     Raises LeaseboardError if the file does not begin with an event.
     """
-    events, damage = _read(path)
+    events, damage = read_damaged_log(path)
     if not events and damage is not None and not isinstance(damage, EOFError):
         raise LeaseboardError(f"{path} is not an event log: {damage}") from damage
     return events
 
 
-def _read(path: Path) -> tuple[list[Event], Exception | None]:
+def read_damaged_log(path: Path) -> tuple[list[Event], Exception | None]:
     """Return the events of a log, and the error at which it ends; None of a whole one."""
     events: list[Event] = []
     try:
@@ -42,7 +42,7 @@ def repair_log(path: Path) -> int:
     """
     if not path.is_file():
         return 0
-    events, damage = _read(path)
+    events, damage = read_damaged_log(path)
     if not events:
         path.unlink()
     elif damage is not None:

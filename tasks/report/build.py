@@ -1,45 +1,423 @@
-"""Build ``report.html`` from ``results.parquet`` and the event logs of a run folder."""
+"""The page of a run, ``report.html``, made of its results and event logs: its sections.
+
+``texts.yaml`` has their wording.
+"""
+
+from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import Event, Measured, TrialFinished, of
+from leaseboard.tasks.folder.event_logs import read_damaged_log
 from leaseboard.tasks.folder.results import (
+    EVENTS,
     SUITE_FILE,
     place_in_mlflow,
     shown_at,
     write_atomically,
 )
-from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
+from leaseboard.tasks.jobs.diagnostic_codes import ALARM, Diagnostic, find
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.progress import counted
-from leaseboard.tasks.report import sections
-from leaseboard.tasks.report.page import Section, page_of, wording
-from leaseboard.tasks.report.sections import Material, Reader, read_logs
-from leaseboard.tasks.score.diagnostics import signals
-from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.summary import Compared, compared
+from leaseboard.tasks.report.page import (
+    ACCENT,
+    LOG,
+    Cell,
+    Figure,
+    Names,
+    Section,
+    Table,
+    Trace,
+    axis,
+    band,
+    chart,
+    colour,
+    data_cell,
+    named_rows,
+    number,
+    page_of,
+    scatter,
+    thinned,
+    wording,
+)
+from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
+from leaseboard.tasks.score.frame import as_frame, fixed, metric_title, short
+from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
+from leaseboard.tasks.score.papers import (
+    printed_decimals,
+    published_against_measured,
+    selects,
+    with_metrics,
+)
+from leaseboard.tasks.score.papers import selections as selections_of
+from leaseboard.tasks.score.summary import Compared, compared, notes, scale_of, texts
+from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
+
+Reader: TypeAlias = Callable[[Any, Sequence[Event]], Any]
+"""Returns what a job's log holds for a section, from its row of the results and its events."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Everything that a run's report is made from."""
+
+    folder: str
+    """The name of the run's folder."""
+    frame: pd.DataFrame
+    """The results, a row a job."""
+    suite: Suite | None
+    found: Compared
+    """The comparison of the results."""
+    read: Mapping[Reader, Sequence[tuple[Any, Any]]]
+    """The rows of the jobs whose logs hold anything for a reader, each with what that is."""
+    damaged: Mapping[str, str]
+    """Damage of event logs, by the job's key."""
+    mlflow: Mapping[str, str] = field(default_factory=dict)
+    """Where users see the run in MLflow: the address of its UI, and the ids of two experiments."""
+
+    @property
+    def names(self) -> Names:
+        """Names of the datasets in the suite."""
+        return self.suite.data_names if self.suite else {}
+
+    @property
+    def labels(self) -> list[str]:
+        """The algorithms in the order of the leaderboard."""
+        return list(self.found.board.frame.index)
+
+    @cached_property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Findings of all codes that the suite does not ignore."""
+        logs = {str(row.key): events for row, events in self.read[signals]}
+        run = DiagnosedRun(self.frame, self.names, logs)
+        return find(FINDERS, run, self.suite.ignore if self.suite else ())
+
+
+def read_logs(
+    out: Path, frame: pd.DataFrame, readers: Iterable[Reader]
+) -> tuple[dict[Reader, list[tuple[Any, Any]]], dict[str, str]]:
+    """Show every event log to every reader once: what they found, and which logs are damaged.
+
+    A partial log gives what it holds.
+    """
+    read, damaged = defaultdict[Reader, list[tuple[Any, Any]]](list), {}
+    for row in counted(frame.itertuples(), "reading event logs", "jobs", len(frame)):
+        path = out / "jobs" / str(row.key) / EVENTS
+        if not (isinstance(row.events, str) and path.is_file()):  # none, or a damaged one
+            continue
+        events, damage = read_damaged_log(path)
+        if damage is not None:
+            damaged[str(row.key)] = f"the event log is damaged: {damage}"
+        for reader in readers:
+            if events and (value := reader(row, events)) is not None:
+                read[reader].append((row, value))
+    return read, damaged
+
+
+LOWEST = -1.0
+"""A score on the common scale below is not drawn at first: it would flatten all others."""
+LABEL = 28
+"""Characters of a name that are drawn."""
+SYMBOLS = 25
+"""Kinds of dots, taken in order, so that they differ in more than their colours."""
+
+
+def leaderboard(made: Material) -> Section:
+    """Return every algorithm by its mean rank, with the rules for missing results."""
+    frame = texts(made.found)
+    table = Table(
+        "leaderboard-table", made.found.title, frame, key=list(frame).index("algorithm"),
+        note=" ".join(notes(made.found)),
+    )  # fmt: skip
+    return Section("leaderboard", **wording("leaderboard"), tables=[table])
+
+
+def pictures(board: Board) -> list[Figure]:
+    """Return the scores with their intervals, and against their cost; relative losses if any."""
+    of = "relative_loss" if board.has_baselines else "score"
+    least = 0.0 if board.has_baselines else -math.inf  # on a logarithmic axis 0 has no place
+    found = board.frame[board.frame[of].between(least, math.inf, inclusive="neither")]
+    if found.empty:
+        return []
+    kind = board.scale.metric if board.one_set else f"{board.scale.name.split()[0]} score"
+    across = axis(kind)
+    if of == "relative_loss":
+        across = axis("relative loss, less is better", **LOG)
+    elif not board.one_set and found[of].min() < LOWEST < (high := found[of].max()):
+        across["range"] = [LOWEST, high + 0.05 * (high - LOWEST)]
+    values = found[of]
+    spans = [board.span(name, of) for name in found.index]
+    dots = scatter(
+        "", values, range(len(values)), ACCENT, mode="markers", marker={"size": 10},
+        hints=(f"{name}: {short(each.value)} {each.ends(4)}".rstrip()
+               for name, each in zip(found.index, spans, strict=True)),
+        error_x={
+            "type": "data", "symmetric": False, "thickness": 3, "width": 0,
+            "array": (found[f"{of}_upper"] - values).fillna(0).tolist(),
+            "arrayminus": (values - found[f"{of}_lower"]).fillna(0).tolist(),
+        },
+    )  # fmt: skip
+    note = "A line is the 95 % interval." if any(map(math.isfinite, found[f"{of}_lower"])) else ""
+    rows = named_rows(name[:LABEL] for name in found.index) | {"zeroline": False}
+    drawn = [chart("Scores", note, [dots], across, rows, 100 + 26 * len(found))]
+    if len(found) > 1 and (found["cpu_seconds"] > 0).any():
+        # Names in the legend: next to the dots they would overlap.
+        costs = [
+            scatter(name, [cpu], [value], colour(i), mode="markers",
+                    marker={"size": 10, "symbol": i % SYMBOLS})
+            for i, (name, cpu, value) in enumerate(found[["cpu_seconds", of]].itertuples())
+        ]  # fmt: skip
+        note = "An algorithm is better the less time it takes for its score."
+        seconds = axis("CPU seconds a job", **LOG)
+        drawn.append(chart("Score against CPU time", note, costs, seconds, across, 440))
+    return drawn
+
+
+def diagnostics(made: Material) -> Section | None:
+    """Return the findings of the diagnostics, alarms first; None without any."""
+    if not made.diagnostics:
+        return None
+    rows = [
+        {
+            "Code": Cell(each.code, hint=each.meaning["title"]),
+            "Severity": Cell(each.severity, "bad" if each.severity == ALARM else ""),
+            "Found": str(each),
+            "What to do": each.meaning["advice"],
+        }
+        for each in made.diagnostics
+    ]
+    words = wording("diagnostics-table")
+    table = Table("diagnostics-table", frame=pd.DataFrame(rows), **words)
+    return Section("diagnostics", **wording("diagnostics"), tables=[table])
+
+
+def datasets(made: Material) -> Section:
+    """Return mean and spread of the scores, and of test scores where there are any."""
+    tables = {"scores-table": made.found.board.table}
+    tested = score_table(made.frame, TEST)
+    if np.isfinite(tested.scores).any():
+        tables["tested-table"] = tested
+    metric = metric_title(made.found.board.scale.metric)
+    shown = [
+        Table(name, frame=_by_data(made, table), **wording(name, metric=metric))
+        for name, table in tables.items()
+    ]
+    return Section("data", **wording("data"), tables=shown)
+
+
+def _by_data(made: Material, table: ScoreTable) -> pd.DataFrame:
+    """Return a row a dataset, with the algorithms as on the leaderboard; the best is bold."""
+    means, sds, ranks = table.means, table.sds, table.ranks()
+
+    def show(i: int, p: int) -> Cell:
+        states = table.states[i, p]
+        counts = {word: int((states == state).sum()) for state, word in UNFINISHED.items()}
+        missing = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+        words = short(means[i, p]) + (f" ± {short(sds[i, p], 2)}" if sds[i, p] > 0 else "")
+        best = np.isfinite(means[i, p]) and ranks[i, p] == np.nanmin(ranks[:, p])
+        kind = "best" if best else "bad" if counts["failed"] else ""
+        return Cell(f"{words} ({missing})" if missing else words, kind)
+
+    order = [table.labels.index(label) for label in made.labels]
+    rows = [
+        [data_cell(data, made.names), *(show(i, p) for i in order)]
+        for p, data in enumerate(table.problems)
+    ]
+    return pd.DataFrame(rows, columns=["Data", *made.labels], dtype=object)
+
+
+def jobs(made: Material) -> Section:
+    """Return every job, with its score, its cost, and why it did not finish."""
+    words = wording("jobs")
+    if made.mlflow:
+        ui, experiment = made.mlflow["ui"], made.mlflow["jobs"]
+        runs = {"the leaderboards over time": NIGHTS, "the jobs": JOBS}
+        links = [Markup("<a href='{}/{}'>{}</a>").format(ui, runs_link(experiment, of), what)
+                 for what, of in runs.items()]  # fmt: skip
+        words["text"].append(Markup("In MLflow: {}.").format(Markup(", ").join(links)))
+    frame = made.frame.sort_values("status", key=lambda status: status == "ok", kind="stable")
+    ok = frame["status"] == "ok"
+    consumed = [f"{short(row.units, 7)} {row.unit}" for row in frame.itertuples()]
+    shown = pd.DataFrame(
+        {
+            "Algorithm": frame["name"],
+            "Data": [data_cell(data, made.names) for data in frame["data"]],
+            "Seed": frame["seed"].astype(str),
+            "Status": [Cell(each, "" if each == "ok" else "bad") for each in frame["status"]],
+            "Score": [number(score, 6) for score in frame["score"].where(ok)],
+            "CPU s": [number(value, 3) for value in frame["cpu_seconds"].where(ok)],
+            "Consumed": pd.Series(consumed, frame.index).where(ok, "–"),
+            "Reason": [made.damaged.get(row.key, row.reason) for row in frame.itertuples()],
+            "Key": frame["key"],
+        }
+    )
+    table = Table("jobs-table", frame=shown, **wording("jobs-table", n=f"{len(shown):,}"))
+    return Section("jobs", **words, tables=[table])
+
+
+MOST_POINTS = 40
+STEEP = 30.0
+"""Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
+
+
+def job_curve(row: Any, events: Sequence[Event]) -> pd.Series | None:
+    """Return what a finished job measured, by units; of pulls, the best reward so far."""
+    if row.status != "ok":
+        return None
+    points = {point.at: point.value for point in of(events, Measured)}
+    if points:
+        return pd.Series(points, dtype=float)
+    trials = {each.at: each.reward for each in of(events, TrialFinished) if each.status == "ok"}
+    return pd.Series(trials, dtype=float).cummax() if trials else None
+
+
+def aligned(curves: Sequence[pd.Series]) -> pd.DataFrame:
+    """Return the curves on the units of all, each with its last value; NaN before its first."""
+    return pd.concat(curves, axis=1).sort_index().ffill()
+
+
+def curves(made: Material) -> Section | None:
+    """Return the scores of each dataset over time; None without a measured curve."""
+    found: dict[tuple[str, str], list[pd.Series]] = {}
+    for row, curve in made.read[job_curve]:
+        found.setdefault((row.name, row.data), []).append(curve)
+    by_place = {place: aligned(each) for place, each in found.items()}
+    table, frame = made.found.board.table, made.frame
+    drawn = []
+    for data in table.problems:
+        done = frame[(frame["data"] == data) & (frame["status"] == "ok")]
+        for unit, metric in done[["unit", "metric"]].head(1).itertuples(index=False):
+            mine = {label: by_place[label, data] for label in made.labels
+                    if (label, data) in by_place}  # fmt: skip
+            drawn.append(data_figure(made.names.get(data, data), mine, made.labels, unit, metric))
+    shown = [figure for figure in drawn if figure is not None]
+    if not shown:
+        return None
+    folded = [replace(figure, folded=figure.title) for figure in shown[1:]]
+    return Section("curves", **wording("curves"), figures=[shown[0], *folded])
+
+
+def data_figure(
+    name: str, curves: Mapping[str, pd.DataFrame], labels: Sequence[str], unit: str, metric: str
+) -> Figure | None:
+    """Return the median over repetitions with the quartiles as a band, for one dataset."""
+    traces: list[Trace] = []
+    middles = []
+    for label, curve in curves.items():
+        known = curve.dropna()
+        known = known.iloc[thinned(len(known), MOST_POINTS)]
+        low, middle, high = (known.quantile(share, axis=1) for share in (0.25, 0.5, 0.75))
+        index = labels.index(label)
+        if (high > low).any():
+            traces.append(band(index, [*known.index], [*low], [*high]))
+        traces.append(_line(index, label, middle))
+        middles.append(middle)
+    if not traces:
+        return None
+    scores = pd.concat(middles)
+    # The losses of the first examples would flatten all later ones.
+    steep = scores.min() > 0 and STEEP * scores.min() < scores.max()
+    up = axis(metric, **({"type": "log", "tickformat": "~g"} if steep else {}))
+    note = "Median over repetitions; the band holds the middle half of them."
+    title = f"Score while the budget is spent: {name}"
+    return chart(title, note, traces, axis(unit, type="log"), up, 440)
+
+
+def _line(index: int, label: str, curve: pd.Series) -> Trace:
+    dash = "dash" if index >= 10 else "solid"
+    line = {"dash": dash}
+    return scatter(label, curve.index, curve, colour(index), line=line, legendgroup=str(index))
+
+
+def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
+    """Return the log of a finished job of selection."""
+    return events if selects(row) else None
+
+
+def selections(made: Material) -> Section | None:
+    """Return speed-up, loss and calibration of selections; None where none ran with Full-run."""
+    runs = selections_of(made.read[selection_log])
+    if runs.empty:
+        return None
+    guaranteed = runs["kept"].dropna()
+    # Only an interval that is guaranteed can break an assumption; DAUB's are projections.
+    runs[["above", "below"]] = runs[["above", "below"]].where(runs["epsilon"].notna())
+    counts = runs[["intervals", "above", "below"]][runs["epsilon"].notna()].sum().astype(int)
+    words = wording("selection", kept=int(guaranteed.sum()), guaranteed=len(guaranteed), **counts)
+    by = runs.groupby(["name", "data"], sort=False)
+    shown = by.agg(
+        **{
+            "Runs": ("key", "size"),
+            "Configurations": ("configurations", "first"),
+            "Speed-up (i)": ("speedup", "median"),
+            "Speed-up (ii)": ("speedup_trained", "median"),
+            "Loss, worst": ("loss", "max"),
+            "Guarantees broken": ("kept", lambda kept: kept.eq(False).sum()),
+            "Intervals": ("intervals", "sum"),
+        }
+    )
+    shown[["Exploitiveness broken", "Fitness broken"]] = by[["above", "below"]].sum(min_count=1)
+    shown = shown.reset_index(names=["Algorithm", "Data"])
+    shown["Data"] = [data_cell(data, made.names) for data in shown["Data"]]
+    table = Table("selection-table", frame=shown, **wording("selection-table"))
+    return Section("selection", **words, tables=[table])
+
+
+def published(made: Material) -> Section | None:
+    """Return every claim of the suite with its measurement; None without claims."""
+    if made.suite is None or not made.suite.published:
+        return None
+    scale = scale_of(made.suite, made.found.board.scale.metric)
+    frame = with_metrics(made.frame, selections_of(made.read[selection_log]))
+    found = published_against_measured(frame, made.suite.published, scale)
+    rows = [_claim(made, each) for each in found.sort_values("n", ascending=False).itertuples()]
+    table = Table("published-table", frame=pd.DataFrame(rows), **wording("published-table"))
+    judged = found["agrees"].dropna()
+    counts = {"judged": len(judged), "measured": (found["n"] > 0).sum(), "all": len(found)}
+    words = wording("published", agreeing=int(judged.sum()), **counts)
+    return Section("published", **words, tables=[table])
+
+
+def _claim(made: Material, row: Any) -> dict[str, object]:
+    verdicts = {True: Cell("agrees", "good"), False: Cell("differs", "bad"), None: Cell("–")}
+    digits = printed_decimals(row.value, row.sd)
+
+    def spread(value: float, sd: float, decimals: int) -> str:
+        return fixed(value, decimals) + ("" if pd.isna(sd) else f" ± {fixed(sd, decimals)}")
+
+    return {
+        "Source": row.source,
+        "Algorithm": row.algorithm,
+        "Data": data_cell(row.data, made.names),
+        "Metric": row.metric,
+        "Published": spread(row.value, row.sd, digits),
+        "Measured": spread(row.measured, row.measured_sd, digits + 1),
+        "Verdict": verdicts[row.agrees] if row.n else "not measured",
+        "Tolerance": row.tolerance,
+        "n": row.n,
+    }
+
 
 PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
-    sections.leaderboard,
-    sections.diagnostics,
-    sections.curves,
-    sections.datasets,
-    sections.selections,
-    sections.published,
-    sections.jobs,
-)
+    leaderboard, diagnostics, curves, datasets, selections, published, jobs,
+)  # fmt: skip
 """In the order of the page; one that has nothing to say of a run gives None."""
-READERS: tuple[Reader, ...] = (
-    sections.job_curve,
-    sections.selection_log,
-    signals,
-)
+READERS: tuple[Reader, ...] = (job_curve, selection_log, signals)
 """All that any section asks of the event logs, each of which is read once."""
 
 
@@ -72,7 +450,7 @@ def build(
         [section for make in makers if (section := make(made)) is not None],
         description=made.suite.description if made.suite else "",
         answers=[[(asked[name], said) for name, said in made.found.answer.items()]],
-        pictures=sections.pictures(made.found.board),
+        pictures=pictures(made.found.board),
     )
     if suite is not None:  # only now: what cannot be compared leaves the folder unchanged
         write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())

@@ -21,7 +21,7 @@ from leaseboard.tasks.folder import results as runs
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.report import build
-from leaseboard.tasks.report.sections import Material, Reader
+from leaseboard.tasks.report.build import Material, Reader
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")

@@ -8,7 +8,7 @@ import pandas as pd
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.tasks.report import sections
+from leaseboard.tasks.report import build
 from tests.selections import SimulatedLearners
 
 
@@ -20,14 +20,14 @@ def row(algorithm, environment="samples", status="ok"):
 
 
 def test_the_line_is_the_median_and_the_band_its_quartiles():
-    mine = sections.aligned([pd.Series({1.0: 4.0, 10.0: value}) for value in (1.0, 2.0, 9.0)])
-    figure = sections.data_figure("X", {"<a>": mine}, ["<a>"], "examples", "mse")
+    mine = build.aligned([pd.Series({1.0: 4.0, 10.0: value}) for value in (1.0, 2.0, 9.0)])
+    figure = build.data_figure("X", {"<a>": mine}, ["<a>"], "examples", "mse")
     band, line = figure.data
     assert (line["x"], line["y"], line["name"]) == ([1, 10], [4, 2], "&lt;a&gt;")
     assert band["y"] == [4, 1.5, 5.5, 4]
-    alone = sections.data_figure("X", {"a": mine[[0]]}, ["a"], "u", "m")
+    alone = build.data_figure("X", {"a": mine[[0]]}, ["a"], "u", "m")
     assert len(alone.data) == 1
-    assert sections.data_figure("Y", {}, ["a"], "u", "m") is None
+    assert build.data_figure("Y", {}, ["a"], "u", "m") is None
 
 
 def selected(*names):
@@ -46,11 +46,11 @@ NAMES = ("abc", "successive-halving", "full-run")
 
 
 def test_selections_have_a_row_for_each_finished_algorithm_next_to_full_run(made_of):
-    reader = sections.selection_log
+    reader = build.selection_log
     assert reader(row("chacha", environment="stream"), []) is None
     assert reader(row("abc", status="crash"), []) is None
-    assert sections.selections(made_of(reader, selected("abc"))) is None
-    found = sections.selections(made_of(reader, selected(*NAMES, "daub"), {"d": "Data"}))
+    assert build.selections(made_of(reader, selected("abc"))) is None
+    found = build.selections(made_of(reader, selected(*NAMES, "daub"), {"d": "Data"}))
     (table,) = found.tables
     texts = ([cell.text for cell in line] for line in table.rows)
     shown = [dict(zip(table.frame, line, strict=True)) for line in texts]
