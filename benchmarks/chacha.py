@@ -19,7 +19,7 @@ from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.fetch import loading
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.tasks.preprocess.encoding import StreamOptions, as_stream
 
 REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.fetch import loading
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.tasks.preprocess.encoding import StreamOptions, as_stream
 
 Doubles = NDArray[np.float64]
 Generator = np.random.Generator

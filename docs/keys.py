@@ -20,8 +20,8 @@ from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
 from leaseboard.tasks.jobs.suites.timetable import Scheduled
 from leaseboard.tasks.live import contract, settings
-from leaseboard.tasks.preprocess.streaming import StreamOptions
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.preprocess.encoding import StreamOptions
+from leaseboard.tasks.processes.child import Limits
 
 PAGE = Path(__file__).parent / "reference" / "keys.md"
 TOP = """\

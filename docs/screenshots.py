@@ -21,7 +21,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.report.build import suite_of
 
@@ -171,7 +171,7 @@ def main() -> None:
         return
     prepare_environment()
     given.to.mkdir(parents=True, exist_ok=True)
-    uri = paths.tracking_uri(given.tracking_uri)
+    uri = environment.tracking_uri(given.tracking_uri)
     with sync_playwright() as playwright, server(uri) as address:
         browser = playwright.chromium.launch(executable_path=program, args=["--disable-gpu"])
         report(browser, given.run / "report.html", given.to)

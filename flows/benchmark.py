@@ -27,19 +27,17 @@ from leaseboard.flows.console import (
     say_damage,
     say_progress,
 )
-from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
 from leaseboard.tasks.jobs.diagnostic_codes import lines_of
 from leaseboard.tasks.jobs.job import Job, Result, replayed_cpu_seconds
-from leaseboard.tasks.jobs.prepared import Prepared, group
+from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared, group
 from leaseboard.tasks.jobs.run import failed, verdict
 from leaseboard.tasks.jobs.suites.plan import Planned, plan
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.addresses import mlflow_ui
-from leaseboard.tasks.machine.disk import FULL
-from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.progress import Activity
+from leaseboard.tasks.machine.disk import FULL, reach
+from leaseboard.tasks.machine.terminal import Activity
 from leaseboard.tasks.pool.workers import Attempt, RunsJobs
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain

@@ -20,11 +20,10 @@ from typing_extensions import override
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import Executor, Value
 from leaseboard.flows.prefect_executor import PrefectExecutor
-from leaseboard.tasks.fetch.cached import FILE
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.prepared import FILE, Prepared
 from leaseboard.tasks.pool.workers import Attempt, lasting_pool
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.recorded import Store
 
 CONNECT_SECONDS = 10

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.machine import progress
+from leaseboard.tasks.machine import terminal
 from leaseboard.tasks.machine.terminal import harmless, printing
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def shows_bar() -> bool:
 
 def watched(what: str) -> AbstractContextManager[None]:
     """Show how much of its work a command has done, unless --quiet is given."""
-    return nullcontext() if _quiet else progress.watched(what, as_bar=shows_bar())
+    return nullcontext() if _quiet else terminal.watched(what, as_bar=shows_bar())
 
 
 def say(text: object = "", *, err: bool = False) -> None:
@@ -58,7 +58,7 @@ def say(text: object = "", *, err: bool = False) -> None:
     with printing():
         typer.echo(harmless(str(text)), err=err)
     if err:
-        progress.spoken()
+        terminal.spoken()
     notify_listeners(str(text))
 
 

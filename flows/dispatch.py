@@ -27,7 +27,7 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_path
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.pool.workers import WorkerPool, run_planned
 from leaseboard.tasks.track.store import check_address
@@ -61,7 +61,7 @@ def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
 
     - `out`: the folder of a suite, which need not exist, or one of all folders of a group's.
     """
-    conf = paths.conf_dir()
+    conf = environment.conf_dir()
     names, opened = members(name, conf), []
     for one in names:
         suite = with_baselines(load_suite(one, conf))
@@ -76,7 +76,7 @@ def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
 def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
     """Run a suite to its end, and print its results."""
     prepare_environment()
-    uri = paths.tracking_uri()
+    uri = environment.tracking_uri()
     check_address(uri)
     body = partial(benchmark, suite, out, tracking_uri=uri, boarded=options.boarded)
     return dispatch(suite, out, options, expected(suite, out), body)

@@ -13,11 +13,9 @@ import pandas as pd
 from leaseboard.flows import prefect_events as events
 from leaseboard.flows.console import resumable, say, say_progress
 from leaseboard.flows.dispatch import RunOptions, execute, open_suites
-from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.folder.results import EVENTS, job_folder, keep_rows
+from leaseboard.tasks.folder.results import EVENTS, job_folder, keep_rows, read_partial_log
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart
-from leaseboard.tasks.machine.environment import versions
-from leaseboard.tasks.machine.paths import conf_files, own_conf
+from leaseboard.tasks.machine.environment import conf_files, own_conf, versions
 from leaseboard.tasks.score import baseline as core
 from leaseboard.tasks.score.baseline import Quantity, measure
 from leaseboard.tasks.score.frame import as_frame, finished

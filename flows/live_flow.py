@@ -25,7 +25,7 @@ from leaseboard.tasks.live.candidates import CHAMPION, ROLLED_BACK
 from leaseboard.tasks.live.model import home_of
 from leaseboard.tasks.live.settings import read_settings
 from leaseboard.tasks.live.update import Conduct, UpdateResult
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.steps.prefect_tasks import as_task
@@ -73,7 +73,7 @@ def update_live_model(
     the environment: Prefect shows the parameters of a flow to everyone.
     """
     prepare_environment()
-    settings, uri = read_settings(Path(file)), paths.tracking_uri()
+    settings, uri = read_settings(Path(file)), environment.tracking_uri()
     home, executor = home_of(settings.name, Path(out) if out else None), PrefectExecutor()
     with logged():
         result = run_update(

@@ -17,7 +17,7 @@ from leaseboard.tasks.live.page import PAGE
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.live.update import Conduct, Update, UpdateResult
 from leaseboard.tasks.machine.addresses import model_link
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes
 

@@ -26,7 +26,7 @@ from leaseboard.flows.live_flow import update_live_model
 from leaseboard.flows.prefect_executor import logged, named_after
 from leaseboard.tasks.jobs.suites.timetable import Scheduled as Entry
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.score.verdict import markdown
 from leaseboard.tasks.steps.prefect_tasks import artifact_key, publish
@@ -55,7 +55,7 @@ def benchmark(
     parameters of a flow to all users.
     """
     with logged():
-        paths.use_conf(conf)
+        environment.use_conf(conf)
         opened = open_suites(suite, Path(out) if out else None)
         ends = [final_state(each.name, execute(each, home, RunOptions(workers)))
                 for each, home in opened]  # fmt: skip
@@ -68,7 +68,7 @@ def gate_suite(
 ) -> State[Any]:
     """Compare a suite with its accepted scores, as `leaseboard gate` does."""
     with logged():
-        paths.use_conf(conf)
+        environment.use_conf(conf)
         made = Gate(suite, Path(out) if out else None, RunOptions(workers, boarded=False))
         verdict = made.compare()
         page, message = markdown(verdict), _ENDS[verdict.exit_code]

@@ -93,7 +93,7 @@ def private_environment(tmp_path_factory, once) -> Iterator[None]:
         patch.delenv("LEASEBOARD_MIRROR", raising=False)
         patch.setenv("LEASEBOARD_CONF", "")
         # On a busy machine a command would say that it still works.
-        patch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 1e6)
+        patch.setattr("leaseboard.tasks.machine.terminal.PATIENCE", 1e6)
         yield
         assert not os.environ["LEASEBOARD_CONF"], "a test left its --conf to all later ones"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.flows import cli
-from leaseboard.tasks.machine.failpoints import VARIABLE
+from leaseboard.tasks.machine.disk import VARIABLE
 from tests.zygote import Zygote
 
 POINTS = sorted(

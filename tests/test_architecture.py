@@ -157,7 +157,7 @@ UNPICKLES = {
     "algorithms/checks.py",
     "tasks/evaluate/frameworks/sessions.py",
     "tasks/evaluate/trials/evaluate.py",
-    "tasks/fetch/cached.py",
+    "tasks/jobs/prepared.py",
     "tasks/processes/child.py",
 }
 """A copy that was pickled the moment before; what came in a pickle that was unpickled already;

@@ -192,7 +192,7 @@ def serve(place):
         )
         for name in IMPORTS:
             importlib.import_module(name)
-        sys.modules["leaseboard.tasks.machine.progress"].PATIENCE = 1e6  # however busy we are
+        sys.modules["leaseboard.tasks.machine.terminal"].PATIENCE = 1e6  # however busy we are
         for algorithm, environment in IDENTIFIED.items():
             job = sys.modules["leaseboard.tasks.jobs.job"].Job(
                 algorithm, "synthetic:fried?rows=9", 0, 0

@@ -20,7 +20,7 @@ from leaseboard.flows.console import (
     report_damage,
     say,
 )
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 
 _FOLDERS = "Run folders, or folders that hold some (default: runs)."
 _KEEP = "Number of the newest results of each algorithm and dataset that stay."
@@ -53,7 +53,7 @@ def merge(
     from leaseboard.tasks.archive import runs as core
     from leaseboard.tasks.track.tracker import Recorder, Tracker
 
-    uri = paths.tracking_uri()
+    uri = environment.tracking_uri()
     home = output_folder(run_dir)
     with results.locked(home):
         code = report_damage(*folders, home)

@@ -7,7 +7,7 @@ from typing import Annotated
 from leaseboard.flows.commands import learn
 from leaseboard.flows.commands.options import opt
 from leaseboard.flows.console import output_folder, say
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 
 FOLDER = Path("leaseboard-demo")
 _NEXT = """
@@ -30,7 +30,7 @@ def demo(output: Annotated[Path, opt("Path to write to.", "PATH")] = FOLDER) -> 
     from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suites
 
     folder = output_folder(output)
-    shutil.copytree(paths.shipped_conf() / "demo", folder, dirs_exist_ok=True)
+    shutil.copytree(environment.shipped_conf() / "demo", folder, dirs_exist_ok=True)
     suite_file = folder / "stream.yaml"
     suite_file.write_text(suite_file.read_text().replace("file:", f"file:{output}/"))
     model = folder / "sales.model"
@@ -47,7 +47,7 @@ def demo(output: Annotated[Path, opt("Path to write to.", "PATH")] = FOLDER) -> 
     for number, name, what in ((3, "stream", "the stream"), (4, "table", "a table")):
         say(f"{number}. A leaderboard of {what}: algorithms and naive baselines.\n")
         ((suite, home),) = open_suites(str(folder / f"{name}.yaml"), folder / name)
-        with paths.variable_set("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}"):
+        with environment.variable_set("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}"):
             codes.append(exit_code(execute(suite, home, RunOptions(local=True))))
         say()
     say(_NEXT.format(stream=output / "stream.yaml"))

@@ -23,10 +23,10 @@ from leaseboard.flows.commands.options import (
     parse_settings,
 )
 from leaseboard.flows.console import check_file, say
-from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.clocks import working_seconds
-from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.progress import Activity
+from leaseboard.tasks.machine import environment
+from leaseboard.tasks.machine.disk import reach
+from leaseboard.tasks.machine.environment import working_seconds
+from leaseboard.tasks.machine.terminal import Activity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +143,7 @@ def predict(
     if model.startswith("models:/"):
         from leaseboard.tasks.models.logged import load_registered
 
-        loaded = load_registered(model, paths.tracking_uri())
+        loaded = load_registered(model, environment.tracking_uri())
     else:
         from leaseboard.tasks.models.model import load_file
 

@@ -19,8 +19,8 @@ from leaseboard.flows.commands.options import (
     show_table,
 )
 from leaseboard.flows.console import say
-from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine import environment
+from leaseboard.tasks.machine.terminal import counted
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -55,12 +55,12 @@ def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
     from leaseboard.tasks.evaluate.frameworks import venv
     from leaseboard.tasks.fetch import inventory
 
-    folder, columns = paths.conf_dir(), ("name", "what", "source")
+    folder, columns = environment.conf_dir(), ("name", "what", "source")
     match kind:
         case "algorithms":
             return columns, [(each.name, each.summary, each.source) for each in registry.ENTRIES]
         case "data":
-            return columns, inventory.catalogue(folder, paths.mirrors())
+            return columns, inventory.catalogue(folder, environment.mirrors())
         case "suites":
             return ("name", "what", "size"), _suites(folder)
         case "metrics":
@@ -167,7 +167,7 @@ def mirror_data(
     from leaseboard.tasks.fetch import inventory
     from leaseboard.tasks.jobs.suites.suite import load_suite, members
 
-    home = paths.conf_dir()
+    home = environment.conf_dir()
     named = [load_suite(each, home) for suite in suites or () for each in members(suite, home)]
     wanted = sorted({entry.data for suite in named for entry in suite.data}) if suites else None
     whole = []

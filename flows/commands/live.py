@@ -24,7 +24,7 @@ from leaseboard.flows.commands.options import (
     opt,
 )
 from leaseboard.flows.console import resumable, say
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 
 if TYPE_CHECKING:
     from socket import socket
@@ -111,7 +111,7 @@ def update(
     with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
             settings, home, now,
-            file=file, local=local, tracking_uri=paths.tracking_uri(),
+            file=file, local=local, tracking_uri=environment.tracking_uri(),
         )  # fmt: skip
     if result.incidents:
         say(result.still_open())
@@ -144,7 +144,7 @@ def _opened(model: Path, run_dir: Path | None) -> tuple[LiveSettings, Path, Path
 
     file = model
     if not (model.is_file() or model.suffix in (".yaml", ".yml")):
-        found = registry.live_file(paths.tracking_uri(), str(model))
+        found = registry.live_file(environment.tracking_uri(), str(model))
         if not found:
             raise UsageError(f"{str(model)!r} is not a live model: name one, or its YAML file")
         file = Path(found)
@@ -194,7 +194,7 @@ def serve(
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
     settings, home, _ = _opened(file, run_dir)
-    uri = paths.tracking_uri()
+    uri = environment.tracking_uri()
     state = state_of(settings, home, STATE_PATIENCE)
     follower = Follower(uri, settings, state, lambda text: say(text, err=True))
     with _listening(host, port) as listener:
@@ -275,7 +275,7 @@ def _finish(live: LiveModel, now: datetime, run_dir: Path | None, what: str) -> 
     from leaseboard.tasks.store.live_tables import Changes
 
     name, at = live.settings.name, now.isoformat(timespec="seconds")
-    uri = paths.tracking_uri()
+    uri = environment.tracking_uri()
     version = publish(uri, live, now)["champion"]
     build(ModelRecord(live.settings, live.state, now), home_of(name, run_dir))
     announce_news(live.state, name, at, uri, by_hand=True)

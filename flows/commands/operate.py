@@ -10,8 +10,8 @@ from typing import Annotated
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 from leaseboard.flows.commands.options import AlgorithmName, Port, opt
 from leaseboard.flows.console import say, terminable
-from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine import environment
+from leaseboard.tasks.machine.terminal import counted
 
 
 def ui(port: Port = 5000) -> None:
@@ -24,7 +24,7 @@ def ui(port: Port = 5000) -> None:
 
     if answers(port):
         raise UsageError(f"port {port} is taken: name another --port")
-    uri = paths.tracking_uri()
+    uri = environment.tracking_uri()
     ensure_store(uri)
     # By the environment: other users can read arguments, and it may hold a password.
     store = {"MLFLOW_BACKEND_STORE_URI": uri}
@@ -52,7 +52,7 @@ def doctor(fix: Annotated[bool, opt("Fix what can be fixed.", "", "--fix")] = Fa
     from leaseboard.tasks.archive.doctor import examine
 
     troubled = False
-    for finding in examine(paths.tracking_uri(), fix=fix):
+    for finding in examine(environment.tracking_uri(), fix=fix):
         troubled |= not finding.healthy
         say(f"{'ok ' if finding.healthy else 'BAD'}  {finding.name}: {finding.detail}")
     return 2 if troubled else 0
@@ -70,7 +70,7 @@ def check(algorithm: AlgorithmName) -> int:
     from leaseboard.algorithms import registry
     from leaseboard.algorithms.checks import broken, checks
     from leaseboard.tasks.jobs.described import describe, in_fork
-    from leaseboard.tasks.processes.limits import Limits
+    from leaseboard.tasks.processes.child import Limits
 
     found, file = describe(algorithm, {}), registry.file_of(algorithm)
     failed = 0

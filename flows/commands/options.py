@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.parts import require
 from leaseboard.flows.console import be_quiet, say, watched
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.machine.terminal import shown
 
@@ -69,7 +69,7 @@ def _note(context: typer.Context, param: typer.CallbackParam, value: bool) -> No
 
 
 def _use_conf(value: Path | None) -> None:
-    paths.use_conf(value)
+    environment.use_conf(value)
 
 
 def _use_mirrors(value: list[Path] | None) -> None:

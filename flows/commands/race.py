@@ -30,8 +30,8 @@ from leaseboard.flows.commands.options import (
 )
 from leaseboard.flows.commands.run import record
 from leaseboard.flows.console import output_folder, say, terminable
-from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.progress import Activity
+from leaseboard.tasks.machine import environment
+from leaseboard.tasks.machine.terminal import Activity
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.events import Event
@@ -90,7 +90,7 @@ def race(
     )  # fmt: skip
     jobs, asked = suite.jobs(), len(algorithm)
     if register is not None:
-        check_address(paths.tracking_uri())
+        check_address(environment.tracking_uri())
         _check_models(register, jobs[:asked])
     attempts: list[Attempt] = []
     out = output_folder(OUT)
@@ -213,7 +213,7 @@ def _print(result: Result) -> None:
     from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
     from leaseboard.algorithms.measures import of_logarithm
     from leaseboard.flows.benchmark import replay
-    from leaseboard.tasks.folder.event_logs import read_partial_log
+    from leaseboard.tasks.folder.results import read_partial_log
     from leaseboard.tasks.models.automl.findings import guarantee
     from leaseboard.tasks.score.frame import describe_metrics
     from leaseboard.tasks.score.leaderboard import TEST
@@ -255,7 +255,7 @@ def _print(result: Result) -> None:
 
 def _diagnosed(results: list[Result]) -> list[Diagnostic]:
     """Return the diagnostics of jobs that have ended."""
-    from leaseboard.tasks.folder.event_logs import read_partial_log
+    from leaseboard.tasks.folder.results import read_partial_log
     from leaseboard.tasks.jobs.diagnostic_codes import find
     from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
     from leaseboard.tasks.score.frame import to_frame

@@ -26,8 +26,8 @@ from leaseboard.flows.console import (
     say,
     terminable,
 )
-from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine import environment
+from leaseboard.tasks.machine.terminal import counted
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Result
@@ -169,7 +169,7 @@ def record(name: str, fitted: Fitted, results: list[Result], group: str) -> None
     """Register a fitted model and print how to use it."""
     from leaseboard.tasks.models import registry
 
-    version = registry.register(paths.tracking_uri(), name, fitted, results, group=group)
+    version = registry.register(environment.tracking_uri(), name, fitted, results, group=group)
     say(
         f"registered {results[0].name} on {results[0].data} as models:/{name}/{version}, alias"
         " challenger; for the alias champion open `leaseboard ui`",

@@ -10,7 +10,7 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.commands.options import Port
 from leaseboard.flows.console import SIGTERM_EXIT, say, terminable
 from leaseboard.flows.server import PrefectServer, Service, server_log
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 
 _SERVE = (
     "import sys, pathlib; from leaseboard.flows.schedule import serve_schedules;"
@@ -28,7 +28,7 @@ def schedule(port: Port = 4200) -> int:
     """
     from leaseboard.tasks.jobs.suites.timetable import load_schedule
 
-    folder = paths.conf_dir()
+    folder = environment.conf_dir()
     for entry in load_schedule(folder).schedules:
         say(f"{entry.name}: {entry.what} at {entry.cron!r} ({entry.timezone})")
     try:

@@ -21,8 +21,8 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import UNDONE, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import disk
-from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine.disk import reach
+from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.score.summary import Compared, compared
 
 

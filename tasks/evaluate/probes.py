@@ -26,8 +26,7 @@ from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import Division, division
-from leaseboard.tasks.processes.child import call, call_here
-from leaseboard.tasks.processes.limits import of_one_thread
+from leaseboard.tasks.processes.child import call, call_here, of_one_thread
 from leaseboard.tasks.store.recorded import Record, Store
 
 Rows = NDArray[np.int32]

@@ -26,8 +26,8 @@ from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import files, loading, synthetic
 from leaseboard.tasks.fetch.dataset import Options, RawTable, file_digest
 from leaseboard.tasks.fetch.loading import CATALOGUE
-from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine import environment
+from leaseboard.tasks.machine.terminal import counted
 
 ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
@@ -48,7 +48,7 @@ def catalogue(
     for source, sets in loading.PACKAGES.items():
         if source != "river" or venv.is_installed("river"):
             listed |= {f"{source}:{name}": (f"{name}, {t}", source) for name, t in sets.items()}
-    for entry in loading.mirrored(paths.mirrors(tuple(map(Path, mirrors)))).values():
+    for entry in loading.mirrored(environment.mirrors(tuple(map(Path, mirrors)))).values():
         summary = "{name}, {task}, {rows} x {features}".format(**entry)
         listed[_reference(entry["id"])] = summary, entry["source"]
     for name, row in public_sources().items():
@@ -62,7 +62,7 @@ def _reference(name: str) -> str:
 
 def public_sources() -> dict[str, dict[str, str]]:
     """Return the table of public sources by id; `source` is empty if only a mirror has it."""
-    with (paths.shipped_conf() / "mirror.csv").open(encoding="utf-8", newline="") as lines:
+    with (environment.shipped_conf() / "mirror.csv").open(encoding="utf-8", newline="") as lines:
         return {row["id"]: row for row in csv.DictReader(lines)}
 
 

@@ -3,6 +3,11 @@
 A reference is ``openml:215``, ``synthetic:fried?rows=1000&seed=0``, ``file:path.csv``. A mirror is
 a read-only folder with a ``catalogue.csv`` and a parquet file for each dataset. The datasets of
 packages are scikit-learn's, plugins', and River's in River's own environment.
+
+OpenML is read by the `openml` package from its own cache. What is not there is downloaded in a
+process of its own, because the package has no request timeout, so only killing it bounds the wait;
+and into a private folder, which then takes its place in the cache, because the package takes
+a file that a kill has cut for a whole one.
 """
 
 from __future__ import annotations
@@ -11,8 +16,12 @@ import csv
 import json
 import re
 import subprocess
+import tempfile
+import time
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
@@ -22,6 +31,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import (
+    BrokenDownloadError,
     DataError,
     DataUnavailableError,
     LeaseboardError,
@@ -31,11 +41,113 @@ from leaseboard.algorithms.errors import (
     rule,
     unknown,
 )
-from leaseboard.tasks.evaluate.frameworks import venv
-from leaseboard.tasks.fetch import files, openml_source, river_program, synthetic
+from leaseboard.tasks.evaluate.frameworks import stream_river, venv
+from leaseboard.tasks.fetch import files, synthetic
 from leaseboard.tasks.fetch.dataset import Dataset, Options, RawTable, file_digest, finish
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
+from leaseboard.tasks.machine.environment import variable_set
 from leaseboard.tasks.machine.yaml_files import load_yaml
+from leaseboard.tasks.processes.child import Limits, call
+
+DOWNLOAD_SECONDS = 600
+"""Time limit for a server that answers; the limit of one that does not is a few seconds."""
+REACH_SECONDS = 5.0
+
+_unreachable: dict[str, float] = {}  # until when not to try again: a suite waits once, not per job
+
+
+def read_openml(name: str) -> RawTable:
+    """Return the OpenML dataset of id `name`, from the package's cache or the network.
+
+    Raises
+    ------
+    UsageError
+        `name` is not a whole number, or OpenML has no such dataset.
+    DataUnavailableError
+        OpenML cannot be reached, or the download does not end.
+    """
+    if not name.isdecimal():
+        raise UsageError(f"openml:{name}: an OpenML id is a whole number, such as openml:215")
+    import openml
+
+    place = Path(openml.config.get_cache_directory()) / "datasets" / name
+    if not (place / "description.xml").is_file():
+        _fetch(name, place)
+    # Otherwise the package tries to download a parquet file first.
+    arff_alone = not any(place.glob("dataset*.pq"))
+    try:
+        with variable_set("OPENML_SKIP_PARQUET", "true") if arff_alone else nullcontext():
+            found = _get(int(name))
+            frame, *_ = found.get_data(dataset_format="dataframe")
+    except Exception as error:  # any error of the package or its parsers
+        said = " ".join(str(error).split())
+        raise DataError(f"openml:{name}: the openml package cannot read {place} ({said}): delete"
+                        " it to fetch it again") from error  # fmt: skip
+    sparse = [name for name, kind in frame.dtypes.items() if isinstance(kind, pd.SparseDtype)]
+    frame = frame.assign(**{name: frame[name].sparse.to_dense() for name in sparse})
+    # Several targets are a comma-separated list: the first is taken.
+    target = (found.default_target_attribute or "").split(",")[0] or None
+    source = f"https://www.openml.org/d/{name} (version {found.version})"
+    return RawTable(frame, found.name, target, source=source, licence=found.licence or "")
+
+
+def _fetch(name: str, place: Path) -> None:
+    """Download the dataset `name`, and put it into its place in the package's cache."""
+    import openml  # noqa: F401 - here, and not once more in each fork
+
+    unreachable = DataUnavailableError(
+        f"openml:{name} is not available: OpenML cannot be reached; connect to the network, "
+        "or name a mirror that has it with --mirror FOLDER or LEASEBOARD_MIRROR"
+    )
+    if time.monotonic() < _unreachable.get("until", 0):
+        raise unreachable
+    # Beyond the time limit a look-up of the server's name hangs.
+    if call(_reach, Limits(wall_seconds=2 * REACH_SECONDS)).ending.status != "ok":
+        _unreachable["until"] = time.monotonic() + 60
+        raise unreachable
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=place.parent) as folder:
+        done = call(partial(_download, name, folder), Limits(wall_seconds=DOWNLOAD_SECONDS))
+        if done.ending.status != "ok":
+            raise BrokenDownloadError(
+                f"openml:{name} is not available: the download broke off ({done.ending.reason}),"
+                " try again"
+            )
+        if done.value:
+            raise UsageError(f"openml:{name}: OpenML refused: {done.value}")
+        with suppress(OSError):  # another process was first
+            next(Path(folder).rglob(f"datasets/{name}")).rename(place)
+
+
+def _get(identifier: int) -> Any:
+    import openml
+
+    return openml.datasets.get_dataset(
+        identifier, download_data=True, download_qualities=False, download_features_meta_data=False
+    )
+
+
+def _download(name: str, folder: str) -> str:
+    """Download a dataset; return why OpenML refuses, in one line, and an empty text otherwise."""
+    import openml
+    from openml.exceptions import OpenMLServerException
+
+    openml.config.set_root_cache_directory(folder)
+    openml.config.set_retry_policy("human", n_retries=1)
+    try:
+        _get(int(name))
+    except OpenMLServerException as error:
+        return " ".join(str(error).split())
+    return ""
+
+
+def _reach() -> None:
+    """Raise an error unless the server answers."""
+    import openml
+    import requests
+
+    requests.head(openml.config.get_server_base_url(), timeout=REACH_SECONDS)
+
 
 SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file", "plugin")
 """Every source a reference can name."""
@@ -119,12 +231,12 @@ class Named(Options):
 
 def names(conf: Path | None = None) -> list[str]:
     """Return the names of files of ``conf/data``, the user's and the shipped."""
-    return sorted(paths.conf_files("data", conf))
+    return sorted(environment.conf_files("data", conf))
 
 
 def read_named(name: str, conf: Path | None = None) -> Named:
     """Return the file ``conf/data/<name>.yaml``; UsageError names the key that is wrong."""
-    return load_yaml(paths.conf_files("data", conf)[name], Named)
+    return load_yaml(environment.conf_files("data", conf)[name], Named)
 
 
 def resolve(reference: Reference) -> Reference:
@@ -153,7 +265,7 @@ def _named(name: str, options: Mapping[str, str]) -> Reference:
     texts = {key: str(value) for key, value in own.items()}
     place = reference.name
     if reference.source == "file":  # an absolute path stays itself
-        place = str(paths.conf_files("data")[name].parent / Path(place).expanduser())
+        place = str(environment.conf_files("data")[name].parent / Path(place).expanduser())
     return Reference(reference.source, place, {**reference.options, **texts, **options})
 
 
@@ -175,7 +287,7 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
         The data are not here and cannot be had now.
     """
     parsed, options = _parse(reference)
-    folders = paths.mirrors(tuple(Path(folder) for folder in mirrors))
+    folders = environment.mirrors(tuple(Path(folder) for folder in mirrors))
     return finish(read_raw(parsed, folders, options), options, reference)
 
 
@@ -223,7 +335,7 @@ def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) 
         case "plugin":
             return _read_plugin(name)
         case "openml" if name not in mirrored(mirrors):
-            return openml_source.read(name)
+            return read_openml(name)
         case "openml" | "mirror":
             return read_mirror(name, mirrors, rows)
         case _:
@@ -324,7 +436,7 @@ def _read_river(name: str) -> RawTable:
         python = venv.python("river")
     except SkipError as error:
         raise DataUnavailableError(f"river:{name} is in River's package: {error}") from error
-    command = [str(python), "-I", river_program.__file__, name]
+    command = [str(python), "-I", stream_river.__file__, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         word = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -19,9 +19,8 @@ from leaseboard.algorithms.base import setting_names
 from leaseboard.algorithms.errors import LeaseboardError, UserFileError
 from leaseboard.algorithms.user_files import blamed
 from leaseboard.tasks.jobs.environments.kinds import KINDS
-from leaseboard.tasks.keys.closure import hash_of, reachable
-from leaseboard.tasks.processes.child import call
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.keys.versions import hash_of, reachable
+from leaseboard.tasks.processes.child import Limits, call
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 """What a file may use to be imported and its algorithm to be built."""

@@ -4,16 +4,108 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch.cached import CachedDataset, dump_once, load_mapped
-from leaseboard.tasks.fetch.dataset import Dataset
+import joblib
+import pandas as pd
+
+from leaseboard.algorithms.errors import DataError, naming
+from leaseboard.tasks.fetch.dataset import Dataset, Options, RawTable, finish
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.job import Job
+
+FILE = "value.joblib"
+
+
+def load_mapped(folder: Path) -> Any:
+    """Return the value in `folder`; its arrays are mapped, and read-only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> folder = Path(tempfile.mkdtemp()) / "new"
+    >>> dump_once(lambda: {"x": np.arange(3.0)}, folder)
+    >>> load_mapped(folder)
+    {'x': memmap([0., 1., 2.])}
+    """
+    return joblib.load(folder / FILE, mmap_mode="r")
+
+
+def dump_once(make: Callable[[], Any], folder: Path) -> None:
+    """Write the value that `make` returns into the new folder `folder`, unless that is there.
+
+    The folder appears whole; of several processes that write it at the same time the first wins.
+    """
+    if folder.exists():
+        return
+    new = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        with naming(new / FILE):
+            joblib.dump(make(), new / FILE)
+        new.rename(folder)
+    except OSError:
+        if not folder.exists():
+            raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedDataset:
+    """Dataset in a folder of its own."""
+
+    reference: str
+    """What was asked for."""
+    digest: str
+    """Of the content, see `leaseboard.tasks.fetch.dataset`."""
+    folder: Path
+
+    def open(self) -> Dataset:
+        """Return the dataset, its numbers mapped: milliseconds for any size."""
+        return load_mapped(self.folder)
+
+
+def cache_dataset(dataset: Dataset, place: Path) -> CachedDataset:
+    """Write `dataset` into a folder of its own in `place`."""
+    named = hashlib.sha256(f"{dataset.reference} {dataset.digest}".encode()).hexdigest()[:16]
+    folder = place / f"table-{named}"
+    dump_once(lambda: dataset, folder)
+    return CachedDataset(dataset.reference, dataset.digest, folder)
+
+
+def fetch_into(place: Path, reference: str) -> CachedDataset:
+    """Load the dataset that `reference` names once, and cache it in a folder in `place`.
+
+    Raises UsageError, DataError, DataUnavailableError as `leaseboard.tasks.fetch.loading.load`.
+    """
+    return cache_dataset(load(reference), place)
+
+
+def hold(
+    frame: pd.DataFrame,
+    name: str,
+    place: Path,
+    *,
+    target: str | None = None,
+    task: str | None = None,
+) -> CachedDataset:
+    """Cache a table that was read elsewhere, from a database for example, under `name`.
+
+    Raises DataError as `leaseboard.tasks.fetch.loading.load`.
+
+    - `name`: what jobs call it: their ``data`` is ``held:NAME``.
+    - `target`: the target's column; the last by default.
+    - `task`, {"regression", "classification"}: by default the target's kind says it.
+    """
+    table = RawTable(frame, name, target, task, source="a table of the flow's own")
+    return cache_dataset(finish(table, Options(), f"held:{name}"), place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +113,7 @@ class Prepared:
     """Two folders: the dataset, and the parts of the environment."""
 
     table: Path
-    """See `leaseboard.tasks.fetch.cached`."""
+    """See `leaseboard.tasks.jobs.prepared`."""
     parts: Path | None = None
     """None where the environment prepares nothing in advance."""
 

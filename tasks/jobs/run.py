@@ -42,9 +42,8 @@ from leaseboard.tasks.jobs.programs import (
 )
 from leaseboard.tasks.keys.versions import code_and_libraries
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.machine.clocks import working_seconds
-from leaseboard.tasks.machine.disk import fault_of_disk
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import fault_of_disk, reach
+from leaseboard.tasks.machine.environment import working_seconds
 from leaseboard.tasks.machine.terminal import shown
 
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"

@@ -31,7 +31,7 @@ from leaseboard.algorithms.tables.values import ValueKind
 from leaseboard.tasks.live.drift.monitor import StreamMonitor
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, OutboxEntry
 

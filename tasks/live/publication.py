@@ -21,7 +21,7 @@ from leaseboard.tasks.keys.versions import code_and_libraries
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
 from leaseboard.tasks.live.rows import Snapshot, features_of, to_json
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.models.logged import CANDIDATE, KEY, LIVE, log
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.store.live_tables import ModelCandidate

@@ -15,7 +15,7 @@ from leaseboard.tasks.live.contract_check import AHEAD
 from leaseboard.tasks.live.incidents import Incident, LifecycleState
 from leaseboard.tasks.live.rows import label_of
 from leaseboard.tasks.live.settings import LiveSettings
-from leaseboard.tasks.machine.owners import operator
+from leaseboard.tasks.machine.disk import operator
 from leaseboard.tasks.models.model import Prediction, likeliest
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (

@@ -14,7 +14,7 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.tasks.fetch import dataset, files
 from leaseboard.tasks.live.rows import Batch
 from leaseboard.tasks.live.settings import DataSettings
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine.terminal import counted
 
 _NOT_YET = (".", "~", "#")
 """What the names of files begin with that a program hides, or is writing."""

@@ -50,7 +50,7 @@ from leaseboard.tasks.live.record import (
 from leaseboard.tasks.live.rows import Batch, BatchRows
 from leaseboard.tasks.live.settings import in_words as duration_in_words
 from leaseboard.tasks.live.sources import pending
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.store.live_tables import BatchEntry, Changes, StoredRow, digest_of
 
 UNCLAIMED = timedelta(days=7)

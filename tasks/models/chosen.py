@@ -39,8 +39,8 @@ from leaseboard.tasks.models.pipeline import PipelineModel
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.winner import require_model
 from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, labels_of
+from leaseboard.tasks.preprocess.encoding import StreamOptions, order_of
 from leaseboard.tasks.preprocess.splits import division
-from leaseboard.tasks.preprocess.streaming import StreamOptions, order_of
 
 SAME = 1e-9
 """Relative; how far a model's score on the test rows may be from the one on record."""

@@ -14,7 +14,7 @@ from leaseboard.algorithms.tables.column_types import standard_type
 from leaseboard.algorithms.tables.values import FLAGS, ValueKind, label, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import MOST_CLASSES, infer_task
-from leaseboard.tasks.preprocess.streaming import is_flag
+from leaseboard.tasks.preprocess.encoding import is_flag
 
 EXAMPLE_ROWS = 3
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.machine.paths import variable_set
+from leaseboard.tasks.machine.environment import installed, variable_set
 from leaseboard.tasks.models.model import FILE, TableModel, load_file
 from leaseboard.tasks.track.writers import every
 

@@ -25,8 +25,8 @@ from leaseboard.algorithms.reference.naive import Baselines
 from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
-from leaseboard.tasks.machine.clocks import working_seconds
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine.environment import working_seconds
+from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.models.columns import (
     Column,
     Values,
@@ -39,7 +39,7 @@ from leaseboard.tasks.models.columns import (
     refuse_many_numbers,
 )
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
-from leaseboard.tasks.preprocess.streaming import as_column
+from leaseboard.tasks.preprocess.encoding import as_column
 
 PREDICTION, PROBABILITY = "prediction", "probability of "
 """Names, or the beginning of names, of the columns that `leaseboard predict` adds."""

@@ -26,8 +26,7 @@ from typing import Any, BinaryIO, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.event_logs import repair_log, rows_reached
-from leaseboard.tasks.folder.results import EVENTS, LOG
+from leaseboard.tasks.folder.results import EVENTS, LOG, repair_log, rows_reached
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
@@ -35,8 +34,7 @@ from leaseboard.tasks.jobs.run import RUN_JOB, Sink, failed, run_job, verdict
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.environment import prepare_workers
 from leaseboard.tasks.pool.worker import READY, WHO
-from leaseboard.tasks.processes.child import Child, EndedError
-from leaseboard.tasks.processes.limits import Ending, Limits
+from leaseboard.tasks.processes.child import Child, EndedError, Ending, Limits
 from leaseboard.tasks.processes.watchdog import Watchdog, kill_below
 
 START = Limits(wall_seconds=120.0)

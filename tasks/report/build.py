@@ -21,18 +21,18 @@ from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Event, Measured, TrialFinished, of
-from leaseboard.tasks.folder.event_logs import read_damaged_log
 from leaseboard.tasks.folder.results import (
     EVENTS,
     SUITE_FILE,
     place_in_mlflow,
+    read_damaged_log,
     shown_at,
     write_atomically,
 )
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM, Diagnostic, find
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.report.page import (
     ACCENT,
     LOG,

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.live.rows import to_json
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.models.columns import Values
 from leaseboard.tasks.models.model import LEVEL, Prediction
 from leaseboard.tasks.serve.champion import Champion

@@ -17,16 +17,14 @@ from typing import TypeVar
 import pandas as pd
 
 from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
-from leaseboard.tasks.fetch import cached
-from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of
 from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.pool.workers import Attempt, RunsJobs, run_unplanned
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.score.summary import Compared, compared
 from leaseboard.tasks.track.store import TrackingError
 from leaseboard.tasks.track.tracker import FLOW_RUN, Place, log_all, publish
@@ -71,16 +69,16 @@ def fetch(reference: str, place: Path | None = None) -> CachedDataset:
     folder = place or _scratch()
     for pause in PAUSES:
         with suppress(BrokenDownloadError):
-            return cached.fetch_into(folder, reference)
+            return prepared.fetch_into(folder, reference)
         time.sleep(pause * SystemRandom().uniform(1.0, 1.5))
-    return cached.fetch_into(folder, reference)
+    return prepared.fetch_into(folder, reference)
 
 
 def hold(
     frame: pd.DataFrame, name: str, *, target: str | None = None, task: str | None = None
 ) -> CachedDataset:
     """Hold a frame, under `name`, as data for jobs."""
-    return cached.hold(frame, name, _scratch(), target=target, task=task)
+    return prepared.hold(frame, name, _scratch(), target=target, task=task)
 
 
 def prepare(data: CachedDataset, job: Job) -> Prepared:
@@ -173,7 +171,7 @@ def record(
     from leaseboard.tasks.report.build import DIAGNOSTICS, read_diagnostics
     from leaseboard.tasks.score.summary import markdown, standings
 
-    store = paths.tracking_uri(uri)
+    store = environment.tracking_uri(uri)
     files: list[Path] = []
     tags = {FLOW_RUN: flow_run} if flow_run else {}
     if report is not None:

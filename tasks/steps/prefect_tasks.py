@@ -29,7 +29,7 @@ from prefect.states import Cancelled, Completed, Failed
 
 from leaseboard.tasks.jobs.diagnostic_codes import lines_of
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.terminal import harmless
 from leaseboard.tasks.pool.workers import Attempt, StoppedError
@@ -107,7 +107,7 @@ def _record(results: Any, name: str, *given: Any, **named: Any) -> Place:
     # Its address; its identifier if our server ends with it.
     here = flow_run.ui_url if "PREFECT_API_URL" in os.environ else flow_run.id
     place = plain.record(results, name, *given, **{"flow_run": str(here or ""), **named})
-    ui = mlflow_ui(paths.tracking_uri(named.get("uri")))
+    ui = mlflow_ui(environment.tracking_uri(named.get("uri")))
     links = {"mlflow": place.jobs} | ({"report": place.report} if named.get("report") else {})
     for what, address in links.items():
         text = f"{what} of {name}"

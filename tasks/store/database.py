@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.machine.addresses import redacted, scrubbed
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import reach
 
 INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """By the name of a dialect: an insert that knows what to do when a row is there already."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.store.database import INSERT, Database, StoreSchema
 
 Record = dict[str, Any]
@@ -118,7 +118,7 @@ class Store:
     """
 
     def __init__(self, place: Path | str | None = None) -> None:
-        place = paths.store_place() if place is None else place
+        place = environment.store_place() if place is None else place
         if isinstance(place, str) and (":" not in place or place.startswith(_SQLITE)):
             place = Path(place.removeprefix(_SQLITE)).expanduser().absolute()
         self.place = place

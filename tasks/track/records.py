@@ -21,8 +21,8 @@ from leaseboard.algorithms.configurations import Configuration
 from leaseboard.algorithms.events import Event, Measured, Started, of
 from leaseboard.tasks.jobs.environments.kinds import REWARDING
 from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine.disk import owner
 from leaseboard.tasks.machine.environment import versions
-from leaseboard.tasks.machine.owners import owner
 
 MAX_VALUE = 6000
 """MLflow's longest parameter."""

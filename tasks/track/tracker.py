@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 from leaseboard.algorithms.configurations import Configuration, configurations, table
 from leaseboard.algorithms.measures import describe_units
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.folder.results import read_partial_log
 from leaseboard.tasks.jobs.job import FAILURES, Result
 from leaseboard.tasks.machine.addresses import mlflow_ui
-from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.owners import BEAT, owner
-from leaseboard.tasks.machine.progress import Activity
+from leaseboard.tasks.machine.disk import BEAT, owner, reach
+from leaseboard.tasks.machine.terminal import Activity
 from leaseboard.tasks.track.records import (
     HEARTBEAT,
     JOBS,

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.tasks.machine.owners import is_alive, owner
+from leaseboard.tasks.machine.disk import is_alive, owner
 from leaseboard.tasks.track.records import HEARTBEAT, JOBS, OWNER, RunRecord
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import pytest
 from leaseboard.algorithms.configurations import configurations, table
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.fetch import loading
-from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.folder.results import load_result
+from leaseboard.tasks.folder.results import load_result, read_partial_log
 from leaseboard.tasks.live.contract import read_contract
 from leaseboard.tasks.live.settings import DataSettings, read_settings
 from leaseboard.tasks.models.model import load_file

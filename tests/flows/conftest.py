@@ -12,7 +12,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from leaseboard.flows.cli import main
 from leaseboard.flows.server import PrefectServer
-from leaseboard.tasks.machine import progress
+from leaseboard.tasks.machine import terminal
 from tests.flows.schedules import SCHEDULE, make_home, schedule, stop, until
 from tests.flows.suites import SuiteRunner
 from tests.flows.swept import IMPORTS, Live, update
@@ -117,7 +117,7 @@ def call(tmp_path, monkeypatch, capsys, environment):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("LEASEBOARD_CONF", "")
-    monkeypatch.setattr(progress, "PATIENCE", 1e6)  # however slow the machine is
+    monkeypatch.setattr(terminal, "PATIENCE", 1e6)  # however slow the machine is
 
     def run(*arguments, code=None):
         with pytest.raises(SystemExit) as stop:

@@ -9,7 +9,7 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.suites.plan import Planned
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.track.store import open_store
 
 STANDINS = Path(__file__).with_name("standins.py")

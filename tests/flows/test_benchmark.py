@@ -9,7 +9,6 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.benchmark import benchmark
 from leaseboard.flows.dispatch import RunOptions, dispatch
-from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -41,7 +40,7 @@ def counted(monkeypatch, module, name):
 
 
 def test_data_are_loaded_once_and_prepared_once_for_all_jobs(tmp_path, monkeypatch):
-    loads = counted(monkeypatch, cached, "load")
+    loads = counted(monkeypatch, prepared, "load")
     parts = counted(monkeypatch, prepared.environments, "parts")
     outcome = run(tmp_path, 2, algorithms=["vanilla", "random-configs"], repetitions=3)
 
@@ -90,14 +89,14 @@ def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):
     path = tmp_path / "mine.csv"
     path.write_text("a,y\n" + "".join(f"{i % 7},{i % 5}.5\n" for i in range(90)))
-    real = cached.load
+    real = prepared.load
 
     def load_and_remove(reference, **given):
         data = real(reference, **given)
         path.unlink()
         return data
 
-    monkeypatch.setattr(cached, "load", load_and_remove)
+    monkeypatch.setattr(prepared, "load", load_and_remove)
     outcome = run(tmp_path, data=[str(path)], algorithms=["vanilla"], repetitions=3)
 
     assert [row.status for row in outcome.results] == ["ok"] * 3

@@ -9,7 +9,7 @@ import traceback
 from contextlib import closing
 
 from leaseboard.flows import cli
-from leaseboard.tasks.machine.failpoints import VARIABLE
+from leaseboard.tasks.machine.disk import VARIABLE
 from tests.flows.swept import outcome, update
 from tests.flows.waiting import free_port, until
 from tests.sweep import POINTS, Sweep, in_fork, query

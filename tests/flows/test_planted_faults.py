@@ -10,7 +10,7 @@ import pytest
 
 from leaseboard.tasks.archive import runs
 from leaseboard.tasks.live.update import Update
-from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes
 from tests.flows.swept import update

@@ -11,7 +11,7 @@ import typer
 
 from leaseboard.flows import console
 from leaseboard.flows.cli import app
-from leaseboard.tasks.machine import progress, terminal
+from leaseboard.tasks.machine import terminal
 from tests.flows.test_every_option import COMMANDS
 
 ROOT = typer.main.get_command(app)
@@ -35,7 +35,7 @@ class Slow:
 @pytest.mark.parametrize("kind", OF_TERMINALS)
 def test_a_command_shows_that_it_works_unless_it_is_quiet(kind, quiet, monkeypatch, environment):
     name = "results merge"
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
     monkeypatch.setenv("COLUMNS", "150")
     ours, theirs = OF_TERMINALS[kind]()
     command, slow = COMMANDS[name], Slow(name, ours)
@@ -56,20 +56,20 @@ def test_a_command_shows_that_it_works_unless_it_is_quiet(kind, quiet, monkeypat
 
 
 def test_a_bar_goes_around_what_is_printed(monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
     ours, theirs = pty.openpty()
 
     def shown():
         return os.read(ours, 1 << 16).decode()
 
-    with os.fdopen(theirs, "w") as terminal:
-        monkeypatch.setattr(sys, "stderr", terminal)
-        with progress.watched("results verify", as_bar=True):
+    with os.fdopen(theirs, "w") as screen:
+        monkeypatch.setattr(sys, "stderr", screen)
+        with terminal.watched("results verify", as_bar=True):
             said = shown()
             console.say("a line", err=True)
             while "a line" not in said:
                 said += shown()
-            with progress.Activity("a part", 2, done=1):
+            with terminal.Activity("a part", 2, done=1):
                 while "1 of 2" not in said or "a part" not in said:
                     said += shown()
     os.close(ours)

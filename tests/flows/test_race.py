@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.reference.ridge import OnlineRidge
-from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.folder.results import read_partial_log
 
 DATA = "synthetic:fried?rows=442&seed=0"
 ALGORITHM = """
@@ -219,8 +219,8 @@ def test_several_algorithms_print_a_line_each_and_run_the_baselines_once(call, m
 
 
 def test_a_budget_in_seconds_shows_its_progress_and_quiet_does_not(call, monkeypatch, tmp_path):
-    monkeypatch.setattr("leaseboard.tasks.machine.progress.EVERY", 0.05)
-    monkeypatch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 0.05)
+    monkeypatch.setattr("leaseboard.tasks.machine.terminal.EVERY", 0.05)
+    monkeypatch.setattr("leaseboard.tasks.machine.terminal.PATIENCE", 0.05)
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))  # others record too
     asked = ("race", "ucb", "sklearn:iris", "--budget", "0.4", "--set", "arms=[qda]",
              "--set", "unit=cpu_seconds")  # fmt: skip

@@ -12,7 +12,7 @@ from leaseboard.algorithms.errors import SettingError, UsageError, UserFileError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import described
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.processes.watchdog import is_over
 from tests.flows.waiting import until
 

@@ -16,7 +16,7 @@ from leaseboard.tasks.evaluate.trials.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.keys.versions import recorded_key
-from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.machine.environment import IMPORTED_FROM
 from leaseboard.tasks.preprocess.encoders import labels_of, refuse_text
 from leaseboard.tasks.preprocess.encoding import known_dates, naming, spread_dates
 from leaseboard.tasks.preprocess.splits import division

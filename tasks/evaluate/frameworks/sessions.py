@@ -22,8 +22,7 @@ from leaseboard.algorithms.errors import DivergedError, LeaseboardError
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.tasks.evaluate.frameworks import inside, venv
 from leaseboard.tasks.machine.environment import ONE_THREAD
-from leaseboard.tasks.processes.child import Child, EndedError
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Child, EndedError, Limits
 
 ONE_HOT = ("autovw",)
 """Frameworks that get our features; others get a category as one value, which they encode."""

@@ -1,7 +1,12 @@
-"""River's learners on a stream: `stream_program` imports them in River's environment, by path."""
+"""River's learners and datasets, in River's environment; it imports nothing of Leaseboard.
+
+`stream_program` imports the learners by path; ``python stream_river.py NAME`` prints a dataset.
+"""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -120,3 +125,20 @@ def alma(asked: Asked) -> Any:
 LEARNERS: dict[str, Callable[[Asked], Any]] = {
     each.__name__: each for each in (linear, hat, arf, srp, amf, amrules, alma)
 }
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return the dataset `name`: ``features`` by column, and the ``target``, in River's order."""
+    from river import datasets
+
+    columns: dict[str, list[Any]] = {}
+    target = []
+    for example, label in getattr(datasets, name)():
+        for column, value in example.items():
+            columns.setdefault(column, []).append(value)
+        target.append(label)
+    return {"features": columns, "target": target}
+
+
+if __name__ == "__main__":
+    json.dump(read(sys.argv[1]), sys.stdout)

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, unknown
-from leaseboard.tasks.machine.paths import cache_dir, shipped_conf
+from leaseboard.tasks.machine.environment import cache_dir, shipped_conf
 
 _COMPLETE = "complete"
 """Written last: an environment whose installation was interrupted does not count."""

@@ -24,7 +24,7 @@ from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcom
 from leaseboard.tasks.evaluate.trials.optimisers import OptimisedTrials, Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.replay import order_of
 from leaseboard.tasks.evaluate.trials.spaces import Space
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 
 BETWEEN_RUNGS = 4
 """Factor by which the next fit of a trial has more rows."""

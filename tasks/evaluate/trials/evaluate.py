@@ -22,8 +22,7 @@ from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.preprocess import CODE, INDICATOR
-from leaseboard.tasks.processes.child import call, call_here
-from leaseboard.tasks.processes.limits import Limits, of_one_thread
+from leaseboard.tasks.processes.child import Limits, call, call_here, of_one_thread
 
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.trials.scoring import Judge

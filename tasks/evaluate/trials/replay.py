@@ -26,7 +26,7 @@ from leaseboard.tasks.evaluate.trials.evaluate import (
 from leaseboard.tasks.evaluate.trials.optimisers import OptimisedTrials, Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.keys.versions import recorded_key
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.recorded import Record, Records, Store
 
 _LIBRARIES = {

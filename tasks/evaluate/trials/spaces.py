@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, Field, model_validator
 
 from leaseboard.algorithms.errors import unknown
-from leaseboard.tasks.machine.paths import conf_files
+from leaseboard.tasks.machine.environment import conf_files
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
 SUITED = {task: f"tables-{task}" for task in ("classification", "regression")}

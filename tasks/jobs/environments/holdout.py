@@ -24,9 +24,8 @@ from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess.encoders import SparseEncoder, refuse_gaps
-from leaseboard.tasks.preprocess.encoding import naming
+from leaseboard.tasks.preprocess.encoding import in_float32, naming
 from leaseboard.tasks.preprocess.splits import SplitOptions, division
-from leaseboard.tasks.preprocess.streaming import in_float32
 
 Rows = NDArray[np.intp]
 

@@ -17,7 +17,7 @@ from leaseboard.tasks.evaluate.trials.replay import StoredTrials, TableTrials
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.encoders import Scale
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.recorded import Store
 
 if TYPE_CHECKING:

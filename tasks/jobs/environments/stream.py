@@ -12,7 +12,7 @@ from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.tasks.preprocess.encoding import StreamOptions, as_stream
 
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.frameworks.sessions import StreamSession

@@ -20,9 +20,9 @@ from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.jobs.diagnostic_codes import Codes
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.suites.requirement import Requirement
-from leaseboard.tasks.machine.paths import conf_files
+from leaseboard.tasks.machine.environment import conf_files
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml, where
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Name = Annotated[str, Field(max_length=200)]

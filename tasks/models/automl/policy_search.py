@@ -41,7 +41,7 @@ from leaseboard.tasks.models.automl.ensemble import (
 from leaseboard.tasks.models.automl.progress import audited
 from leaseboard.tasks.models.automl.validation import Validation
 from leaseboard.tasks.preprocess.encoders import WIDEST
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 
 RESERVED = 0.03
 """Share of a budget in seconds for the steps after the last trial."""

@@ -17,7 +17,7 @@ from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema, generated, stream_schema
 from leaseboard.algorithms.reference.vw import OPTIONS, Wheel, text_line
 from leaseboard.tasks.fetch import loading
-from leaseboard.tasks.preprocess.streaming import as_stream
+from leaseboard.tasks.preprocess.encoding import as_stream
 
 WHEEL = f"vowpalwabbit {vowpalwabbit.__version__}"
 

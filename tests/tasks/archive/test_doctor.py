@@ -30,7 +30,7 @@ class TestStuckRuns:
 
     def dead_owner(self):
         """Return the owner tag of a process that has ended."""
-        code = "from leaseboard.tasks.machine.owners import owner; print(owner())"
+        code = "from leaseboard.tasks.machine.disk import owner; print(owner())"
         answer = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         )
@@ -55,7 +55,7 @@ class TestStuckRuns:
         assert (after.healthy, after.detail) == (True, "none")
 
     def test_a_live_run_is_not_stuck(self, store):
-        from leaseboard.tasks.machine.owners import owner
+        from leaseboard.tasks.machine.disk import owner
 
         run = self.make(store, "live", "suite", owner())
         client = open_store(store)

@@ -14,10 +14,9 @@ from leaseboard.tasks.fetch.loading import load as load_again
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.environments import pulls
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.keys import closure, versions
-from leaseboard.tasks.keys.closure import module_file
-from leaseboard.tasks.processes.child import Called
-from leaseboard.tasks.processes.limits import Ending
+from leaseboard.tasks.keys import versions
+from leaseboard.tasks.keys.versions import module_file
+from leaseboard.tasks.processes.child import Called, Ending
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 load = functools.cache(load_again)
@@ -58,7 +57,7 @@ def copied(tmp_path_factory):
 @pytest.fixture
 def edit(copied, monkeypatch):
     """Return a function that changes, until the test ends, a source that keys are made of."""
-    monkeypatch.setattr(closure, "ROOT", copied)
+    monkeypatch.setattr(versions, "ROOT", copied)
     before = {}
 
     def change(module, edited):

@@ -8,7 +8,6 @@ import pytest
 
 from leaseboard import race
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch.cached import cache_dataset, hold
 from leaseboard.tasks.fetch.dataset import (
     MOST_CLASSES,
     Options,
@@ -18,6 +17,7 @@ from leaseboard.tasks.fetch.dataset import (
     infer_task,
 )
 from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.jobs.prepared import cache_dataset, hold
 from leaseboard.tasks.live.first_files import infer
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows

@@ -22,12 +22,12 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     UsageError,
 )
-from leaseboard.tasks.evaluate.frameworks import venv
-from leaseboard.tasks.fetch import inventory, loading, openml_source, river_program
+from leaseboard.tasks.evaluate.frameworks import stream_river, venv
+from leaseboard.tasks.fetch import inventory, loading
 from leaseboard.tasks.fetch.dataset import file_digest
 from leaseboard.tasks.fetch.inventory import build_mirror
 from leaseboard.tasks.fetch.loading import SOURCES, Reference, load, parse
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters=":?"), min_size=1)
 
@@ -124,7 +124,7 @@ def test_a_set_of_rivers_comes_in_its_order_and_types(monkeypatch, tmp_path):
     assert data.target[0] == 42.0
     file = tmp_path / "failing.py"
     file.write_text("raise OSError('no archive')")
-    monkeypatch.setattr(river_program, "__file__", str(file))
+    monkeypatch.setattr(stream_river, "__file__", str(file))
     with pytest.raises(LeaseboardError, match="OSError: no archive: to install it again"):
         load("river:Phishing")
 
@@ -188,7 +188,7 @@ def public(tmp_path, monkeypatch):
     files, conf = tmp_path / "files", tmp_path / "shipped"
     for folder in (files, conf / "data", conf / "suites"):
         folder.mkdir(parents=True)
-    monkeypatch.setattr(paths, "shipped_conf", lambda: conf)
+    monkeypatch.setattr(environment, "shipped_conf", lambda: conf)
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_):
@@ -299,7 +299,7 @@ def configure(monkeypatch, tmp_path):
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "package"))
-    monkeypatch.setattr(openml_source, "_unreachable", {})
+    monkeypatch.setattr(loading, "_unreachable", {})
     before = openml.config.get_config_as_dict()
 
     def of(server):
@@ -389,13 +389,13 @@ def test_without_a_network_one_line_says_what_to_do_and_is_not_slow_twice(config
 
     with pytest.raises(DataUnavailableError, match=r"OpenML cannot be reached; .* mirror"):
         load("openml:77")
-    monkeypatch.setattr(openml_source, "call", None)  # a second try would fail on this
+    monkeypatch.setattr(loading, "call", None)  # a second try would fail on this
     with pytest.raises(DataUnavailableError, match="openml:78 is not available"):
         load("openml:78")
 
 
 def test_a_server_that_never_answers_is_given_up(configure, monkeypatch):
-    monkeypatch.setattr(openml_source, "REACH_SECONDS", 0.2)
+    monkeypatch.setattr(loading, "REACH_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         configure(f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(DataUnavailableError, match="OpenML cannot be reached"):

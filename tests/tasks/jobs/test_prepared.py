@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch.cached import fetch_into
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.prepared import Prepared, group, prepare
+from leaseboard.tasks.jobs.prepared import Prepared, fetch_into, group, prepare
 from leaseboard.tasks.jobs.run import run_job
 
 FRIED, WINE = "synthetic:fried?rows=300&seed=0", "sklearn:wine"

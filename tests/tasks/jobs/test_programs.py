@@ -9,8 +9,8 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.programs import is_untrusted, programs, references
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.jobs.suites.suite import load_suite, members, suite_names
-from leaseboard.tasks.keys.closure import module_file
-from leaseboard.tasks.machine.paths import conf_dir
+from leaseboard.tasks.keys.versions import module_file
+from leaseboard.tasks.machine.environment import conf_dir
 
 
 def job(algorithm="vanilla", settings=None, environment=None):

@@ -12,7 +12,7 @@ from leaseboard.algorithms.events import Measured
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate.frameworks import venv
-from leaseboard.tasks.folder.event_logs import rows_reached
+from leaseboard.tasks.folder.results import rows_reached
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import route_settings, run_job
 from tests.algorithms import cheats

@@ -8,9 +8,8 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
-from leaseboard.tasks.keys import closure, versions
-from leaseboard.tasks.keys.closure import ROOT
-from leaseboard.tasks.keys.versions import code_and_libraries, recorded_key
+from leaseboard.tasks.keys import versions
+from leaseboard.tasks.keys.versions import ROOT, code_and_libraries, recorded_key
 
 MINE = '''"""Mine."""
 from pydantic.dataclasses import dataclass
@@ -71,7 +70,7 @@ def test_code_counts(tmp_path):
 )
 def test_imports_are_seen_anywhere_in_a_file(tmp_path, text, modules):
     (tmp_path / "mine.py").write_text(text)
-    assert closure._read(tmp_path / "mine.py").modules == modules
+    assert versions._read(tmp_path / "mine.py").modules == modules
 
 
 def test_what_an_algorithm_imports_counts_and_reading_data_does_not():

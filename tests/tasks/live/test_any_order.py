@@ -24,7 +24,7 @@ from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.candidates import CHAMPION, ROLLED_BACK, change_by_hand
 from leaseboard.tasks.live.model import LiveModel, erase
 from leaseboard.tasks.live.rows import Snapshot, features_of
-from leaseboard.tasks.machine.failpoints import VARIABLE
+from leaseboard.tasks.machine.disk import VARIABLE
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.serve.champion import Champion

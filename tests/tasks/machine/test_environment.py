@@ -1,3 +1,5 @@
+"""Where things are: one's own configuration first, what is shipped besides."""
+
 import os
 import urllib.request
 
@@ -7,6 +9,8 @@ import requests
 from websockets.proxy import get_proxy
 from websockets.uri import parse_uri
 
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.suites.suite import load_suite, suite_names
 from leaseboard.tasks.machine import environment
 
 
@@ -57,3 +61,38 @@ def test_a_proxy_that_is_left_out_is_named_without_its_password(monkeypatch):
     monkeypatch.setattr(os, "environ", {"ALL_PROXY": "socks://me:secret@127.0.0.1:9"})
     with pytest.warns(UserWarning, match="^ALL_PROXY 'socks://\\*\\*\\*@127.0.0.1:9' is not used"):
         environment.prepare_environment()
+
+
+SUITE = "title: mine\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
+
+
+@pytest.fixture
+def conf(tmp_path, monkeypatch):
+    """Return a configuration folder of one's own, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "conf"
+    (folder / "suites").mkdir(parents=True)
+    (folder / "data").mkdir()
+    (folder / "suites" / "quick.yaml").write_text(SUITE)
+    (folder / "data" / "mine.yaml").write_text("reference: sklearn:wine\n")
+    return folder
+
+
+def test_ones_own_suite_hides_the_shipped_one_of_its_name_and_no_other(conf):
+    assert environment.conf_dir() == conf
+    assert load_suite("quick", conf).title == "mine"
+    assert load_suite("safety-streams", conf).title != "mine"
+    assert {"quick", "ci", "paper-chacha"} <= set(suite_names(conf))
+
+
+def test_a_conf_folder_of_another_program_is_not_ours(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "conf" / "nginx").mkdir(parents=True)
+
+    assert environment.own_conf() is None
+    assert environment.conf_dir() == environment.shipped_conf().resolve()
+
+
+def test_a_named_folder_must_be_one(tmp_path):
+    with pytest.raises(UsageError, match=r"--conf .* is not a folder"):
+        environment.conf_dir(tmp_path / "nowhere")

@@ -19,7 +19,7 @@ from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows
-from leaseboard.tasks.preprocess.streaming import as_stream
+from leaseboard.tasks.preprocess.encoding import as_stream
 
 N = 80
 EFFECT = {"amber": 0.0, "blue": 9.0, "coral": -7.0, "dune": 4.0, "ebony": -3.0}

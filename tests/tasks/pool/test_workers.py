@@ -7,11 +7,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.folder.results import LOG
+from leaseboard.tasks.folder.results import LOG, read_partial_log
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.pool.workers import StoppedError, WorkerPool, _Log
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.processes.watchdog import is_over
 from tests.flows.waiting import until
 

@@ -13,8 +13,7 @@ import psutil
 import pytest
 
 from leaseboard.tasks.processes import child
-from leaseboard.tasks.processes.child import Called, Child, EndedError, call
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Called, Child, EndedError, Limits, call
 from tests.flows.waiting import until
 
 WALL = Limits(wall_seconds=0.2)

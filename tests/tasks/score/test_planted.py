@@ -13,10 +13,10 @@ from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online_automl.safe import aggregate, log_odds
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.event_logs import read_partial_log
+from leaseboard.tasks.folder.results import read_partial_log
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suite
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 from leaseboard.tasks.score.baseline import accept, measure
 from leaseboard.tasks.score.frame import as_frame, to_frame
 from leaseboard.tasks.score.papers import selections, selects, with_metrics
@@ -58,7 +58,7 @@ def part(tmp_path):
     """Run a part of a shipped suite: some data and algorithms, and what is required of them."""
 
     def run(name, data=(), algorithms=(), repetitions=None):
-        suite = load_suite(name, paths.shipped_conf())
+        suite = load_suite(name, environment.shipped_conf())
         entries = [entry for entry in suite.data if not data or entry.name in data]
         contenders = [one for one in suite.algorithms if not algorithms or one.title in algorithms]
         titles = {one.title for one in contenders}

@@ -11,8 +11,8 @@ import pytest
 from leaseboard.algorithms.configurations import configurations
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.machine.owners import BEAT, GRACE
-from leaseboard.tasks.machine.paths import tracking_uri
+from leaseboard.tasks.machine.disk import BEAT, GRACE
+from leaseboard.tasks.machine.environment import tracking_uri
 from leaseboard.tasks.track import writers
 from leaseboard.tasks.track.records import HEARTBEAT, OWNER, job_record
 from leaseboard.tasks.track.store import TrackingError, open_store

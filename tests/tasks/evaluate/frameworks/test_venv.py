@@ -4,7 +4,7 @@ import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
 from leaseboard.tasks.evaluate.frameworks import venv
-from leaseboard.tasks.machine.paths import shipped_conf
+from leaseboard.tasks.machine.environment import shipped_conf
 
 FAKE_PYTHON = """#!/bin/sh
 # As `python -m venv FOLDER` and `python -m pip install --quiet -r FILE`, without either.

@@ -11,7 +11,7 @@ from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space, load_space
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 
 LIMITS = Limits(cpu_seconds=60.0, memory_mb=4000)
 RNG = np.random.default_rng(0)

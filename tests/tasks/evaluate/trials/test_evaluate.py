@@ -14,8 +14,8 @@ from leaseboard.tasks.evaluate.trials.evaluate import (
     run,
     run_apart,
 )
-from leaseboard.tasks.processes import limits
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes import child
+from leaseboard.tasks.processes.child import Limits
 
 
 def arrays(task="classification"):
@@ -45,8 +45,8 @@ ENDINGS = {
 @pytest.mark.parametrize("learner", ENDINGS)
 def test_every_ending_of_a_fork_is_an_outcome(learner, order, monkeypatch):
     if learner == "Sleeps":
-        monkeypatch.setattr(limits, "WALL_FACTOR", 1)
-        monkeypatch.setattr(limits, "WALL_GRACE", 0.5)
+        monkeypatch.setattr(child, "WALL_FACTOR", 1)
+        monkeypatch.setattr(child, "WALL_GRACE", 0.5)
     seconds = 20.0 if learner == "Hoards" else 0.3
     outcome = run_apart(order(learner), arrays(), Limits(cpu_seconds=seconds, memory_mb=700))
 

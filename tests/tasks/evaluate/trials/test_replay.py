@@ -14,7 +14,7 @@ from leaseboard.algorithms.events import TrialFinished, of
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.evaluate.trials.spaces import load_space
-from leaseboard.tasks.processes.limits import Limits
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.recorded import Store
 from tests.algorithms.played import ended
 

@@ -9,7 +9,7 @@ from leaseboard.tasks.evaluate.trials.spaces import (
     Space,
     load_space,
 )
-from leaseboard.tasks.machine.paths import conf_files
+from leaseboard.tasks.machine.environment import conf_files
 
 RNG = np.random.default_rng(0)
 

@@ -4,7 +4,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 
 SUITE = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
 
@@ -54,7 +54,7 @@ def test_one_name_on_one_dataset_belongs_to_one_suite():
 
 
 def test_ci_holds_every_system_with_baselines():
-    conf = paths.shipped_conf()
+    conf = environment.shipped_conf()
     found = [load_suite(name, conf) for name in members("ci", conf)]
     check_apart(found)
     names = {one.algorithm for suite in found for one in suite.algorithms}

@@ -16,7 +16,7 @@ from leaseboard.tasks.fetch.columns import tidy_frame
 from leaseboard.tasks.fetch.dataset import Options, RawTable, finish
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.environments import holdout
-from leaseboard.tasks.preprocess.streaming import (
+from leaseboard.tasks.preprocess.encoding import (
     StreamOptions,
     as_column,
     as_stream,
