@@ -29,10 +29,10 @@ from leaseboard.algorithms.events import (
     ProbeFinished,
     TrialFinished,
     of,
+    to_json,
 )
-from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.plugins import place
 from leaseboard.algorithms.testing import CUTS, Tiny, tiny_environment
-from leaseboard.algorithms.user_files import place
 
 Check = Callable[[Algorithm], None]
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leaseboard.algorithms import plugins, user_files
+from leaseboard.algorithms import plugins
 from leaseboard.algorithms.base import Algorithm, configured, setting_names
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.plugins import Plugin
-from leaseboard.algorithms.user_files import blaming, import_file
+from leaseboard.algorithms.plugins import Plugin, blaming, import_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def file_of(name: str) -> Path | None:
     """Return the file of a user's algorithm or of a plugin's; None for another name."""
     if added := plugin(name):
         return added.file
-    return user_files.file_of(name)
+    return plugins.file_of(name)
 
 
 def entry(name: str) -> Entry:
@@ -92,7 +91,7 @@ def algorithm_class(name: str) -> type[Algorithm]:
     """Return the class behind a name, a plugin's too, or behind ``path/to/file.py:Class``."""
     if added := plugin(name):
         return _algorithm({name: added.load()}, name, added.file)
-    if path := user_files.file_of(name):
+    if path := plugins.file_of(name):
         return _algorithm(vars(import_file(path, "algorithm")), name.rpartition(":")[2], path)
     module, _, attribute = entry(name).target.partition(":")
     found: type[Algorithm] = getattr(importlib.import_module(module), attribute)

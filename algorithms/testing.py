@@ -9,13 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost, Environment
-from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
-from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
+from leaseboard.algorithms.environments.holdout import (
+    Holdout,
+    HoldoutEnvironment,
+    Part,
+    SystemFit,
+    SystemsEnvironment,
+)
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
-from leaseboard.algorithms.environments.samples import KnownVerdicts, Probes, SamplesEnvironment
+from leaseboard.algorithms.environments.samples import (
+    FoldProbe,
+    Folds,
+    FoldsEnvironment,
+    KnownVerdicts,
+    Probes,
+    SamplesEnvironment,
+)
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
-from leaseboard.algorithms.environments.systems import SystemFit, SystemsEnvironment
 from leaseboard.algorithms.seeds import generator
 
 

@@ -31,8 +31,8 @@ from leaseboard.algorithms.events import (
     Finished,
     LeaseGranted,
     Started,
+    write_log,
 )
-from leaseboard.algorithms.log_format import write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import prepare_environment

@@ -16,9 +16,9 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     SkipError,
     UsageError,
+    missing,
     unknown,
 )
-from leaseboard.algorithms.parts import missing
 from leaseboard.flows.commands import (
     archive,
     demo,

@@ -16,8 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.parts import command_for
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, command_for
 from leaseboard.flows.benchmark import Executor, JobWaitsError, Outcome, benchmark, idle
 from leaseboard.flows.console import terminable
 from leaseboard.flows.prefect_events import RUN_ENDED, SUITE, current_run, emit

@@ -14,8 +14,8 @@ from leaseboard import kernels as _kernels  # noqa: F401  finds what is compiled
 if TYPE_CHECKING:
     from leaseboard.algorithms.base import Algorithm as Algorithm
     from leaseboard.algorithms.base import Run as Run
-    from leaseboard.algorithms.chacha.estimators import ChaChaClassifier as ChaChaClassifier
-    from leaseboard.algorithms.chacha.estimators import ChaChaRegressor as ChaChaRegressor
+    from leaseboard.algorithms.chacha.presets import ChaChaClassifier as ChaChaClassifier
+    from leaseboard.algorithms.chacha.presets import ChaChaRegressor as ChaChaRegressor
     from leaseboard.algorithms.environments.stream import StreamEnvironment as StreamEnvironment
     from leaseboard.algorithms.errors import UsageError as UsageError
     from leaseboard.algorithms.online_automl.scikit import StreamClassifier as StreamClassifier
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "leaseboard.algorithms.base": ("Algorithm", "Run"),
-    "leaseboard.algorithms.chacha.estimators": ("ChaChaClassifier", "ChaChaRegressor"),
+    "leaseboard.algorithms.chacha.presets": ("ChaChaClassifier", "ChaChaRegressor"),
     "leaseboard.algorithms.environments.stream": ("StreamEnvironment",),
     "leaseboard.algorithms.errors": ("UsageError",),
     "leaseboard.algorithms.online_automl.scikit": ("StreamClassifier", "StreamRegressor"),
@@ -64,7 +64,7 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(PLACES[name]), name)
     except ModuleNotFoundError as error:
-        reason = import_module("leaseboard.algorithms.parts").missing(error.name)
+        reason = import_module("leaseboard.algorithms.errors").missing(error.name)
         if reason is None:
             raise
         raise ModuleNotFoundError(f"{name}: {reason}", name=error.name) from error

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leaseboard.algorithms.environments.folds import FoldProbe, Folds
-from leaseboard.algorithms.environments.samples import KnownVerdicts
+from leaseboard.algorithms.environments.samples import FoldProbe, Folds, KnownVerdicts
 from leaseboard.algorithms.seeds import generator
 
 

@@ -50,7 +50,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.folds import FoldsAlgorithm, FoldsEnvironment
+from leaseboard.algorithms.environments.samples import FoldsAlgorithm, FoldsEnvironment
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Measured
 
 SHARES = (0.9, 0.5, 0.25, 0.125, 0.0625)

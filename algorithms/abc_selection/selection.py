@@ -9,8 +9,17 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.abc_selection import fitness, schedulers
-from leaseboard.algorithms.abc_selection.bounds import TESTED, Estimator, Kind, estimate
+from leaseboard.algorithms.abc_selection import schedulers
+from leaseboard.algorithms.abc_selection.bounds import (
+    PROBES,
+    TESTED,
+    Estimator,
+    Kind,
+    beyond_chance,
+    estimate,
+    fall,
+    rise,
+)
 from leaseboard.algorithms.abc_selection.schedulers import (
     SCHEDULERS,
     Allowance,
@@ -36,7 +45,7 @@ class ABC(samples.SamplesAlgorithm):
 
     With probability 1 - delta its real test accuracy is within epsilon of the best, if the
     learners are fit (none does better on their sample when trained on other data) or every rise
-    is seen in time (`leaseboard.algorithms.abc_selection.fitness`). With ``paper`` bounds or a
+    is seen in time (`leaseboard.algorithms.abc_selection.bounds`). With ``paper`` bounds or a
     time limit it also takes that they are exploitive (more training data never hurts), and that
     those that led and pruned can be trained in full; otherwise the full training of the answer
     checks it.
@@ -72,8 +81,8 @@ class ABC(samples.SamplesAlgorithm):
     - But for ``paper`` bounds the intervals of a configuration are intersected at every probe, not
       only at snapshots, because what matters of them holds at once.
     - But for ``paper`` bounds the first sample is half of `initial_rows`, none is dropped after
-      fewer than three, fitness is checked (`leaseboard.algorithms.abc_selection.fitness`), larger
-      samples are tested on more rows (`leaseboard.algorithms.abc_selection.bounds`), and full
+      fewer than three, fitness is checked, larger samples are tested on more rows
+      (`leaseboard.algorithms.abc_selection.bounds`), and full
       training takes the place of samples that would not pay or would not separate any
       (`leaseboard.algorithms.abc_selection.schedulers`), and of the first samples of learners that
       were seen to take as long on few rows as on many; not under a time limit.
@@ -115,7 +124,7 @@ class ABC(samples.SamplesAlgorithm):
         ]
         sizes = self._sizes(env)
         n, m, full, t = len(omega), len(sizes) - 1, env.train_rows, env.test_rows
-        estimator = Estimator(self.bounds, n, m, full, t, self.delta, idle=fitness.PROBES - 1)
+        estimator = Estimator(self.bounds, n, m, full, t, self.delta, idle=PROBES - 1)
         allowance = Allowance(list(omega), full, t)
         leader = omega[0]
         n_crossed = 0.0
@@ -125,7 +134,7 @@ class ABC(samples.SamplesAlgorithm):
             chosen, rows = following
             left = (self.time_limit or math.inf) - env.cost.cpu_seconds
             # The first samples are tested on few rows, for they drop none.
-            tested = 2 if self._published or rows in sizes[: fitness.PROBES] else TESTED
+            tested = 2 if self._published or rows in sizes[:PROBES] else TESTED
             probe = yield from env.probe(chosen.index, rows, seconds=left, tested=tested)
             if probe is None:
                 break
@@ -191,7 +200,7 @@ class ABC(samples.SamplesAlgorithm):
 
         Those dropped before are judged again, as bounds may have fallen since.
         """
-        proven = [c for c in omega if len(c.curve) >= fitness.PROBES or c.rows == full]
+        proven = [c for c in omega if len(c.curve) >= PROBES or c.rows == full]
         if self._thrifty and not proven:
             return dropped
         judge = max(proven, key=attrgetter("lower")) if self._thrifty else leader
@@ -258,9 +267,9 @@ class ABC(samples.SamplesAlgorithm):
         if probe.train_correct is None or len(chosen.curve) < 2:
             return
         before = chosen.curve[-2]
-        risen = fitness.rise(before, probe)
+        risen = rise(before, probe)
         worth = risen * math.log2((env.train_rows + env.test_rows) / probe.rows)
-        if worth > self.epsilon and fitness.beyond_chance(before, probe):
+        if worth > self.epsilon and beyond_chance(before, probe):
             yield events.MonotonicityViolated(
                 at=env.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
             )
@@ -272,7 +281,7 @@ class ABC(samples.SamplesAlgorithm):
         if probe.rows == env.train_rows:
             fallen, worth = bound - probe.test_accuracy, math.inf
         else:
-            fallen = fitness.fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
+            fallen = fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
             worth = fallen * math.log2(env.train_rows / probe.rows)
         if fallen > 0 and worth > self.epsilon:
             yield events.ExploitivenessViolated(

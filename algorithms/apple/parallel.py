@@ -26,8 +26,8 @@ from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.apple import Apple, metrics_of
 from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.apple.learner import GrowingLearner, readable
-from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 
 

@@ -1,4 +1,4 @@
-"""Arrays of environments: shown read-only, taken as predictions, and scored."""
+"""Arrays: their types, shown read-only by environments, taken as predictions, and scored."""
 
 from typing import Any, TypeVar
 
@@ -6,6 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms.errors import DivergedError
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Slots = NDArray[np.int64]
+
 
 Array = TypeVar("Array")
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
-from leaseboard.algorithms.tables.inputs import codes_of, importances_of, regression_label
+from leaseboard.algorithms.tables.values import codes_of, importances_of, regression_label
 
 
 @dataclass(eq=False, repr=False)

@@ -10,9 +10,9 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Algorithm, Run, settings_of
 from leaseboard.algorithms.environments import samples
+from leaseboard.algorithms.environments.holdout import SystemsAlgorithm, SystemsEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model
-from leaseboard.algorithms.environments.systems import SystemsAlgorithm, SystemsEnvironment
 from leaseboard.algorithms.errors import unknown
 
 LEARNERS: dict[str, dict[str, str]] = {

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import settings_of
+from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.plain import Saved

@@ -13,7 +13,7 @@ import lightgbm
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.array_types import Doubles, Floats
+from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.arrival import StreamLearner
 from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
 from leaseboard.algorithms.reference.predictor import one_hot

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.array_types import Doubles, Floats
+from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.reference.predictor import (
     OneAgainstTheRest,

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.algorithms.parts import require
+from leaseboard.algorithms.errors import UsageError, require, unknown
 from leaseboard.flows.console import be_quiet, say, watched
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment

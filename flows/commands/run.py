@@ -6,8 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.parts import require
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, require
 from leaseboard.flows.commands.options import (
     AsJson,
     Local,

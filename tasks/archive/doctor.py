@@ -11,8 +11,7 @@ from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.parts import PARTS, command_for
+from leaseboard.algorithms.errors import PARTS, LeaseboardError, command_for
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.track.store import SQLITE, open_store, reported

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.environments.folds import FoldProbe, Folds
-from leaseboard.algorithms.environments.samples import KnownVerdicts, Probes
+from leaseboard.algorithms.environments.samples import FoldProbe, Folds, KnownVerdicts, Probes
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.errors import DataError, SkipError
 from leaseboard.algorithms.events import Parameters

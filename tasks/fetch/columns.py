@@ -5,8 +5,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.dates import date_of, dates_of, refuse_unsure, shows_day_first
+from leaseboard.algorithms.tables.column_types import (
+    date_of,
+    dates_of,
+    refuse_unsure,
+    shows_day_first,
+    standard_type,
+)
 from leaseboard.algorithms.tables.values import LARGEST, LONGEST_LABEL, ValueKind, copied, label
 
 FEW_WORDS = 0.1
@@ -30,9 +35,9 @@ def tidy(column: pd.Series) -> pd.Series:
 
     See `leaseboard.algorithms.tables.column_types.standard_type`, and: a date is what its clock
     shows, as a ``datetime64[us]`` without a zone; so are strings of which every one is a date
-    (`leaseboard.algorithms.tables.dates`). Other strings become nominal, with their categories
-    sorted, unless one is longer than `LONGEST_LABEL`; declared categories keep the declared order.
-    Nullable integers with missing values become reals, a decimal a real.
+    (`leaseboard.algorithms.tables.column_types`). Other strings become nominal, with their
+    categories sorted, unless one is longer than `LONGEST_LABEL`; declared categories keep the
+    declared order. Nullable integers with missing values become reals, a decimal a real.
     """
     column = standard_type(column)
     dtype = column.dtype
@@ -49,7 +54,7 @@ def tidy(column: pd.Series) -> pd.Series:
 def as_dates(column: pd.Series, day_first: bool | None = None) -> pd.Series | None:
     """Return `column` as ``datetime64[us]`` if it holds only dates, or only texts of them.
 
-    - `day_first`: see `leaseboard.algorithms.tables.dates.date_of`; by default what it shows.
+    - `day_first`: see `date_of`; by default what it shows.
     """
     column = standard_type(column)
     if isinstance(column.dtype, pd.DatetimeTZDtype):
@@ -94,7 +99,7 @@ def day_order(column: pd.Series) -> bool | None:
 def require_dates(column: pd.Series, day_first: bool | None = None) -> pd.Series:
     """Return dates, which may be texts, as ``datetime64[us]``; DataError for others.
 
-    - `day_first`: see `leaseboard.algorithms.tables.dates.date_of`; by default what they show.
+    - `day_first`: see `date_of`; by default what they show.
     """
     if column.isna().all():
         return pd.Series(pd.NaT, column.index, dtype="datetime64[us]")

@@ -33,8 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import from_json
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
-from leaseboard.algorithms.events import Event, Measured, Started, of
-from leaseboard.algorithms.log_format import read_log, write_log
+from leaseboard.algorithms.events import Event, Measured, Started, of, read_log, write_log
 from leaseboard.tasks.jobs.job import UNDONE, Result, plain
 from leaseboard.tasks.machine.disk import reach
 

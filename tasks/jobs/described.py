@@ -17,7 +17,7 @@ from typing import Any
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import setting_names
 from leaseboard.algorithms.errors import LeaseboardError, UserFileError
-from leaseboard.algorithms.user_files import blamed
+from leaseboard.algorithms.plugins import blamed
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.keys.versions import hash_of, reachable
 from leaseboard.tasks.processes.child import Limits, call

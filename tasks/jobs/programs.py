@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms import plugins, registry
-from leaseboard.algorithms.plugins import Plugin
+from leaseboard.algorithms.plugins import Plugin, file_of
 from leaseboard.algorithms.reference.frameworks import OnTable, OutsideSearch, StreamFramework
-from leaseboard.algorithms.user_files import file_of
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job
 

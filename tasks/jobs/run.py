@@ -25,9 +25,8 @@ from leaseboard.algorithms.errors import (
     UserFileError,
     unknown,
 )
-from leaseboard.algorithms.events import Event, Finished, Measured
-from leaseboard.algorithms.log_format import LogWriter
-from leaseboard.algorithms.user_files import place
+from leaseboard.algorithms.events import Event, Finished, LogWriter, Measured
+from leaseboard.algorithms.plugins import place
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import describe

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, short
-from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.dates import date_of
+from leaseboard.algorithms.tables.column_types import date_of, standard_type
 from leaseboard.algorithms.tables.values import (
     BOOLEANS,
     LARGEST,

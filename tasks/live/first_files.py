@@ -16,7 +16,7 @@ import yaml
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError, invalid
-from leaseboard.algorithms.tables.dates import refuse_unsure
+from leaseboard.algorithms.tables.column_types import refuse_unsure
 from leaseboard.algorithms.tables.values import LARGEST, ValueKind, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.folder.results import write_atomically

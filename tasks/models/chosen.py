@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
-from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.measures import loss_of

@@ -18,8 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.environments.folds import FoldsAlgorithm
-from leaseboard.algorithms.environments.samples import SamplesAlgorithm
+from leaseboard.algorithms.environments.samples import FoldsAlgorithm, SamplesAlgorithm
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.policies.policy import ArmPolicy

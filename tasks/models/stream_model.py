@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.chacha.presets import ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.environments.arrival import IMMEDIATE, Arrival
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.measures import loss_of, of_classes, of_numbers, skill_over

@@ -91,7 +91,7 @@ YEARDAY = "yearday"
 
 KnownDates = dict[str, tuple[float, list[str], bool | None]]
 """Of each column of dates its first day, those of its `LABELS` and `YEARDAY` that vary, and in
-which order its texts are (`leaseboard.algorithms.tables.dates.shows_day_first`)."""
+which order its texts are (`leaseboard.algorithms.tables.column_types.shows_day_first`)."""
 
 EVERY = slice(None)
 

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.tables.inputs import unique_names
+from leaseboard.algorithms.tables.values import unique_names
 from leaseboard.tasks.fetch.columns import refuse_unclear, tidy_frame
 from leaseboard.tasks.fetch.loading import with_options
 from leaseboard.tasks.jobs.job import Result, first_fault

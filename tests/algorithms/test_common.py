@@ -6,7 +6,7 @@ import sys
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.checks import broken, checks
-from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.events import to_json
 from leaseboard.algorithms.testing import tiny_environment
 from tests.algorithms import outside
 
@@ -16,7 +16,7 @@ PRINT_LOGS = """
 import sys
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.events import to_json
 from leaseboard.algorithms.testing import tiny_environment
 for name in sys.argv[1:]:
     algorithm = registry.build(name)

@@ -16,10 +16,10 @@ from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     Finished,
     LeaseGranted,
+    LogWriter,
     Measured,
     Started,
 )
-from leaseboard.algorithms.log_format import LogWriter
 from leaseboard.tasks.jobs.job import Result
 
 CONFIGURATIONS = 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from leaseboard.algorithms.log_format import write_log
+from leaseboard.algorithms.events import write_log
 from leaseboard.flows import cli, dispatch
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result

@@ -21,7 +21,7 @@ def test_every_setting_of_every_algorithm_has_its_default_and_values():
 
 WITHOUT_FLOWS = """
 import sys
-from leaseboard.algorithms.parts import PARTS
+from leaseboard.algorithms.errors import PARTS
 
 class Missing:
     def find_spec(self, name, _path, _target=None):

@@ -7,7 +7,7 @@ import signal
 import psutil
 import pytest
 
-from leaseboard.algorithms import user_files
+from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import SettingError, UsageError, UserFileError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import described
@@ -163,7 +163,7 @@ def test_no_command_takes_the_end_of_a_file_for_a_success(command, tmp_path, end
 
 
 def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, monkeypatch):
-    monkeypatch.setattr(user_files, "executed", set())
+    monkeypatch.setattr(plugins, "executed", set())
     pids = tmp_path / "pids"
     (tmp_path / "mine.py").write_text(SOUND.format(pids=str(pids)))
     for status, arguments in (
@@ -179,4 +179,4 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
         assert code == status, out + err
         assert pids.read_text() or arguments[0] in {"run", "gate"}, arguments
         assert str(os.getpid()) not in pids.read_text().split(), arguments
-    assert not user_files.executed
+    assert not plugins.executed

@@ -14,8 +14,8 @@ from leaseboard.algorithms.events import (
     Measured,
     Paused,
     Started,
+    write_log,
 )
-from leaseboard.algorithms.log_format import write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.store.live_model import State

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.events import ConfigurationAdmitted
-from leaseboard.algorithms.log_format import write_log
+from leaseboard.algorithms.events import ConfigurationAdmitted, write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed

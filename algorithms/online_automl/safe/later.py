@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from leaseboard.algorithms.array_types import Doubles, Floats, Slots
+from leaseboard.algorithms.environments.arrays import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.leases import AWAKE
 from leaseboard.algorithms.online_automl.members.pool import N_MEMBERS
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]

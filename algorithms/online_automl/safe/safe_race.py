@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.array_types import Floats, Slots
+from leaseboard.algorithms.environments.arrays import Floats, Slots
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.base import settings_of
+from leaseboard.algorithms.environments.arrays import Floats
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.algorithms.events import BoundsUpdated, Event
-from leaseboard.algorithms.log_format import from_json, to_json
+from leaseboard.algorithms.events import BoundsUpdated, Event, from_json, to_json
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late import Pending
 from leaseboard.algorithms.online_automl.race import Race
@@ -23,12 +22,14 @@ from leaseboard.algorithms.online_automl.streaming import files
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
 from leaseboard.algorithms.online_automl.streaming.single_example import SingleExample
 from leaseboard.algorithms.tables.features import Example, FeatureMap
-from leaseboard.algorithms.tables.inputs import (
+from leaseboard.algorithms.tables.values import (
     importance_of,
     importances_of,
+    is_gap,
     labels_of,
+    standard_value,
+    text_of,
 )
-from leaseboard.algorithms.tables.values import is_gap, standard_value, text_of
 
 MOST_ENTITIES = 100_000
 """Those of a column that is named; later ones are predicted as one that was never seen."""

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.tables.inputs import unique_names
-from leaseboard.algorithms.tables.values import seconds_of
+from leaseboard.algorithms.tables.values import seconds_of, unique_names
 
 
 def is_frame(X: Any) -> bool:

@@ -21,8 +21,7 @@ from leaseboard.algorithms.online_automl.streaming.blocks import (
 )
 from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchClassifier
 from leaseboard.algorithms.tables.features import Example
-from leaseboard.algorithms.tables.inputs import importances_of
-from leaseboard.algorithms.tables.values import is_missing
+from leaseboard.algorithms.tables.values import importances_of, is_missing
 
 
 class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):

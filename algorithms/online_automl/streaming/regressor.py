@@ -15,7 +15,7 @@ from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, in_kind
 from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchRegressor
 from leaseboard.algorithms.tables.features import Example
-from leaseboard.algorithms.tables.inputs import labels_of, regression_label
+from leaseboard.algorithms.tables.values import labels_of, regression_label
 
 
 class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):

@@ -6,7 +6,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from leaseboard.algorithms.online.row_calls cimport RowCalls
 from leaseboard.algorithms.tables.row_reader cimport RowReader
 
-from leaseboard.algorithms.tables.inputs import MOST
+from leaseboard.algorithms.tables.values import MOST
 from leaseboard.algorithms.tables.values import LARGEST
 
 cdef double _LARGEST = LARGEST, _MOST = MOST

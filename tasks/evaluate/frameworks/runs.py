@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost
-from leaseboard.algorithms.environments.systems import SystemFit
+from leaseboard.algorithms.environments.holdout import SystemFit
 from leaseboard.tasks.evaluate.frameworks import inside, table_program, venv
 from leaseboard.tasks.evaluate.frameworks.sessions import FrameworkProcess
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, digest, load_space

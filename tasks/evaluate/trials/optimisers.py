@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from leaseboard.algorithms.environments.pulls import Trial, Trials
-from leaseboard.algorithms.errors import SkipError
-from leaseboard.algorithms.parts import command_for
+from leaseboard.algorithms.errors import SkipError, command_for
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from leaseboard.algorithms.environments.folds import FoldsEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.probes import RecordedFolds, Samples
 from leaseboard.tasks.fetch.dataset import Dataset

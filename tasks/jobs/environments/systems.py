@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
-from leaseboard.algorithms.environments.systems import SystemsEnvironment
+from leaseboard.algorithms.environments.holdout import SystemsEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits
 from leaseboard.tasks.jobs.environments import KindOptions

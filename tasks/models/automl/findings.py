@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from leaseboard.algorithms.environments.folds import FoldsEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,

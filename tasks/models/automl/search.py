@@ -18,11 +18,9 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, Environment, setting_names
-from leaseboard.algorithms.environments.folds import FoldsEnvironment
-from leaseboard.algorithms.environments.samples import SamplesEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment, SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
-from leaseboard.algorithms.events import Event, Parameters
-from leaseboard.algorithms.log_format import from_json, to_json
+from leaseboard.algorithms.events import Event, Parameters, from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes import RecordedFolds, RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import resolve

@@ -10,7 +10,7 @@ from leaseboard.algorithms.abc_selection.cross_validation import (
     EarlyStoppedCV,
     log_capital,
 )
-from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
+from leaseboard.algorithms.environments.samples import FoldProbe, Folds, FoldsEnvironment
 from leaseboard.algorithms.events import Eliminated, of
 from tests.selections import SimulatedFolds
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaseboard.algorithms.abc_selection.fitness import lowered, raised
+from leaseboard.algorithms.abc_selection.bounds import lowered, raised
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment

@@ -7,9 +7,9 @@ import pickle
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.estimators import PRESETS, ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.chacha.presets import PRESETS, ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.events import to_json
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,

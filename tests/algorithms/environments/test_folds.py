@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from leaseboard.algorithms.abc_selection.cross_validation import CrossValidation
-from leaseboard.algorithms.environments.folds import FoldsEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from tests.selections import SimulatedFolds
 

@@ -3,7 +3,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Cost, play
-from leaseboard.algorithms.environments.systems import SystemFit, SystemsEnvironment
+from leaseboard.algorithms.environments.holdout import SystemFit, SystemsEnvironment
 from leaseboard.algorithms.errors import DivergedError
 
 CLASSES = np.array([0.0, 0, 0, 1])

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.tables.dates import date_of, dates_of, refuse_unsure, shows_day_first
+from leaseboard.algorithms.tables.column_types import (
+    date_of,
+    dates_of,
+    refuse_unsure,
+    shows_day_first,
+)
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
           "October", "November", "December")  # fmt: skip

@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.events import Measured, Started
-from leaseboard.algorithms.log_format import LogWriter, read_log
+from leaseboard.algorithms.events import LogWriter, Measured, Started, read_log
 from leaseboard.tasks.archive import runs as prune
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import DamagedError, dump_result, load_result, shown_at

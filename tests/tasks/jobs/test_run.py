@@ -8,8 +8,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
-from leaseboard.algorithms.events import Measured
-from leaseboard.algorithms.log_format import read_log
+from leaseboard.algorithms.events import Measured, read_log
 from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.folder.results import rows_reached

@@ -14,8 +14,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.events import Event, Finished
-from leaseboard.algorithms.log_format import write_log
+from leaseboard.algorithms.events import Event, Finished, write_log
 from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.folder import results as runs
 from leaseboard.tasks.jobs.job import Job, Result

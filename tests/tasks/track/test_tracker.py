@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leaseboard.algorithms.configurations import configurations
-from leaseboard.algorithms.log_format import read_log
+from leaseboard.algorithms.events import read_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.machine.disk import BEAT, GRACE
 from leaseboard.tasks.machine.environment import tracking_uri

@@ -9,8 +9,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.stream import StreamEnvironment
-from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
-from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused, to_json
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.events import to_json
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,

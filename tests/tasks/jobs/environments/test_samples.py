@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.algorithms.events import ConfigurationAdmitted, ProbeFinished
-from leaseboard.algorithms.log_format import read_log
+from leaseboard.algorithms.events import ConfigurationAdmitted, ProbeFinished, read_log
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job

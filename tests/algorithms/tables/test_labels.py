@@ -6,7 +6,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
-from leaseboard.algorithms.tables.inputs import (
+from leaseboard.algorithms.tables.values import (
     codes_of,
 )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from leaseboard.algorithms.parts import PARTS
+from leaseboard.algorithms.errors import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED_AS = {"scikit-learn": "sklearn", "liac-arff": "arff", "pyyaml": "yaml"}

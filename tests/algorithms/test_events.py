@@ -1,4 +1,4 @@
-from leaseboard.algorithms import log_format
+from leaseboard.algorithms import events
 from leaseboard.algorithms.events import (
     FeaturesExpanded,
     Finished,
@@ -17,7 +17,7 @@ def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):
         Finished(at=2, reason="", score=0.5, metric="m", direction="min"),
     ]  # fmt: skip
     for name in ("one", "two"):
-        log_format.write_log(tmp_path / name, log)
+        events.write_log(tmp_path / name, log)
 
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    assert list(log_format.read_log(tmp_path / "one")) == log
+    assert list(events.read_log(tmp_path / "one")) == log

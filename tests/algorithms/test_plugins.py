@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from leaseboard.algorithms.errors import UserFileError
-from leaseboard.algorithms.user_files import import_file
+from leaseboard.algorithms.plugins import import_file
 
 
 def test_a_file_is_executed_once_until_it_changes(tmp_path):
