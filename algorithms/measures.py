@@ -265,7 +265,7 @@ def baseline_name(name: str, notes: Mapping[str, float]) -> str:
     ----------
     name : str
     notes : dict
-        See `leaseboard.algorithms.reference.predictor.Predictor.notes`; the metrics of a job
+        See `leaseboard.algorithms.reference.ridge.Predictor.notes`; the metrics of a job
         hold them.
 
     Examples

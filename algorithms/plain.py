@@ -15,7 +15,9 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from tokenize import TokenError
 from typing import Any, ClassVar
 
@@ -108,6 +110,39 @@ def damaged(name: str, rebuild: str = REBUILD) -> UsageError:
     return UsageError(
         f"{name} is not a model of the format {FORMAT} {VERSION}, or a damaged one: {rebuild}"
     )
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a file to write that takes the place of `path` in one step, or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.touch()
+        yield partial
+        partial.replace(path)
+    except OSError as error:
+        raise UsageError(
+            f"{str(path)!r} cannot be written ({error.strerror}): name a file in a folder that"
+            " exists and may be written"
+        ) from error
+    finally:
+        if partial.is_file():
+            partial.unlink()
+
+
+def read_content(path: str | Path) -> bytes:
+    """Return the content of a file; UsageError if it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{str(path)!r} cannot be read ({error.strerror}): name the file of a model"
+        ) from error
+
+
+def unpickled(cls: Any, content: bytes) -> Any:
+    """Return the model that was pickled; UsageError if another version pickled it."""
+    return cls.restored(load(content, "the pickle")[1], "the pickle")
 
 
 class Saved:

@@ -20,7 +20,7 @@ LOCKED = dict(re.findall(r"^([\w.-]+)(?:\[.*\])?==(\S+)", LOCK, re.MULTILINE))
 OWN = {"leaseboard", "benchmarks", "tests"}
 ELSEWHERE = ("tasks/evaluate/frameworks/",)
 """Programs that run in environments of other libraries."""
-OPTIONAL = {"algorithms/online_automl/streaming/river_base.py": {"river"}}
+OPTIONAL = {"algorithms/online_automl/streaming/blocks.py": {"river"}}
 """Modules that are for users of a library, and imported with it alone."""
 
 

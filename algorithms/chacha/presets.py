@@ -23,9 +23,8 @@ from leaseboard.algorithms.environments.stream import (
     require_finite,
 )
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
-from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online.kernel import LOSSES, KernelModels
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration, stream_schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.streaming import (
@@ -33,7 +32,7 @@ from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLRegressor,
 )
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
-from leaseboard.algorithms.reference.vw import VowpalWabbit
+from leaseboard.algorithms.reference.libraries import VowpalWabbit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,9 @@ import numpy as np
 from leaseboard.algorithms import events
 from leaseboard.algorithms.chacha.state import RowSteps, Steps
 from leaseboard.algorithms.environments.arrays import Doubles, Floats
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.kernel import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
-from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
 from leaseboard.algorithms.online_automl.safe.representations import Words

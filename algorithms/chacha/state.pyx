@@ -20,8 +20,7 @@ from libc.string cimport memcmp, memcpy
 import numpy as np
 
 from leaseboard.algorithms.elementary cimport log
-from leaseboard.algorithms.online.kernel cimport LOGISTIC, Pool
-from leaseboard.algorithms.online.row_calls cimport RowCalls
+from leaseboard.algorithms.online.kernel cimport LOGISTIC, Pool, RowCalls
 
 cdef double COEFFICIENT = 0.05, DELTA = 0.1, LN_10 = 2.302585092994046
 

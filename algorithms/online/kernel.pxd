@@ -46,3 +46,12 @@ cdef class Pool(Buffers):
     cdef void look(self, const float *example, bint looked, float *predictions) noexcept nogil
     # Let all models learn the example that they looked at last.
     cdef void take(self, float label, float importance) noexcept nogil
+
+
+cdef class RowCalls:
+    # What `learn_row` predicted before.
+    cdef readonly double said
+    # Predict the example in the row.
+    cdef double predict_row(self) except? -1
+    # Learn it; return whether a decision is due.
+    cdef bint learn_row(self, double label, double importance) except -1

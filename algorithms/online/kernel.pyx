@@ -32,11 +32,16 @@ from libc.math cimport NAN
 import numpy as np
 
 from leaseboard.algorithms.buffers import aligned_zeros
+from leaseboard.algorithms.online.layout import cells_in, layouts
+from leaseboard.algorithms.plain import fill_array
 
 from leaseboard.algorithms.elementary cimport exp, exp32, log
 
 RANGE = {SQUARED: (0.0, 0.0), LOGISTIC: (-50.0, 50.0)}
 """What VW clips predictions to before it has seen a label."""
+
+LOSSES = {"regression": SQUARED, "classification": LOGISTIC}
+"""The loss that each task is learned with; classes are labelled -1 and 1."""
 
 
 cdef extern from *:
@@ -253,6 +258,143 @@ cdef class Pool(Buffers):
         for group in range(self._n_terms.shape[0]):
             _take(self, group, label, importance)
         self.looked = False
+
+
+class KernelModels(Pool):
+    """Models in numbered slots, each with its configuration and its layout.
+
+    A prediction is clipped to the labels learned before. What a model has learned, its *state*,
+    are the cells of its ``table``, the ``sums`` of its normaliser, and the range of its ``labels``.
+
+    Parameters
+    ----------
+    schema : Schema
+    n_slots : int
+    loss : int
+        Of all its models, `SQUARED` or `LOGISTIC`.
+
+    Attributes
+    ----------
+    configurations : list of VWConfiguration or None
+        Of each slot.
+    layouts : list of Layout or None
+        Of each slot.
+
+    Examples
+    --------
+    >>> from leaseboard.algorithms.online.schema import Schema, VWConfiguration
+    >>> models = KernelModels(Schema(("a",), ((0, 1),), ("0", "1")), n_slots=1)
+    >>> models.start(0, VWConfiguration())
+    >>> examples, found = np.tile(np.float32([1, 2]), (3, 1)), np.empty((3, 1), np.float32)
+    >>> models.learn_many(examples, np.float32([3, 3, 3]), np.ones(3, np.float32), found)
+    >>> [f"{each:.3f}" for each in found[:, 0]]
+    ['0.000', '0.752', '1.216']
+    """
+
+    def __init__(self, schema, n_slots, loss=SQUARED):
+        super().__init__(n_slots, loss)
+        self.configurations, self.layouts = [None] * n_slots, [None] * n_slots
+        self.grow(schema)
+
+    def start(self, slot, configuration, parent=None):
+        """Put a new model into `slot`.
+
+        Parameters
+        ----------
+        slot : int
+        configuration : VWConfiguration
+        parent : int, optional
+            The slot of a model whose weights and state the new one starts with, maybe the same;
+            what only the new one has starts at zero, so predictions are the parent's until it
+            learns. The configuration must have all its interactions.
+        """
+        known = None if parent is None else (self.layouts[parent], self.state(parent))
+        self._put(slot, configuration, known)
+
+    def stop(self, slot):
+        """Empty `slot`."""
+        self.layouts[slot] = self.configurations[slot] = None
+        self.lay_out(slot, np.zeros((0, 2), np.int32), np.zeros(0, np.int32), 0.0)
+
+    def grow(self, schema):
+        """Go on with a schema of more columns; every weight keeps its place in VW's table."""
+        known = [
+            (slot, one, (self.layouts[slot], self.state(slot)))
+            for slot, one in enumerate(self.configurations)
+            if one is not None
+        ]
+        self.schema, self._layouts = schema, layouts(schema)
+        self.put(values=np.ones(2 + schema.n_features, np.float32))
+        self.values[0] = np.nan
+        for each in known:
+            self._put(*each)
+
+    def rescale(self, ratio, shift):
+        """Let all models predict ``ratio * p + shift`` where they predicted p.
+
+        They go on as if they had learned labels in that unit, at a rate that fits it.
+        """
+        most = np.finfo(np.float32).max
+        for slot, layout in enumerate(self.layouts):
+            if layout is not None:
+                state = self.state(slot)
+                weights, adaptive = state["table"][:, WEIGHT], state["table"][:, ADAPTIVE]
+                weights *= np.float32(ratio)
+                adaptive[:] = np.minimum(adaptive * np.float64(ratio * ratio), most)
+                # The shift goes to the constant, the term without a column.
+                weights[layout.cells[layout.factors[:, 0] < 0]] += np.float32(shift)
+                state["labels"][:] = ratio * state["labels"].astype(np.float64) + shift
+                self.write(slot, layout.cells, *state.values())
+
+    def state(self, slot):
+        """Return what the model in `slot` has learned."""
+        (group, lane), layout = divmod(slot, LANES), self.layouts[slot]
+        table = np.zeros((len(layout.indices), INVERSE), np.float32)
+        table[layout.cells] = self.terms[group, : len(layout.cells), :INVERSE, lane]
+        return {
+            "table": table,
+            "sums": self.sums[group, :, lane].copy(),
+            "labels": self.once[group, : HIGH + 1, lane].copy(),
+        }
+
+    def restore(self, slot, configuration, state):
+        """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
+        self.start(slot, configuration)
+        own = self.state(slot)
+        for name, array in own.items():
+            fill_array(array, state[name])
+        self.write(slot, self.layouts[slot].cells, *own.values())
+
+    def _put(self, slot, configuration, known):
+        """Put a model into `slot` that goes on from a layout and a state, if any is `known`."""
+        layout = self._layouts.of(configuration)
+        self.configurations[slot], self.layouts[slot] = configuration, layout
+        self.reserve(*layout.factors.shape)
+        self.lay_out(slot, layout.factors, layout.before, configuration.learning_rate)
+        if known is None:
+            cells = np.full(len(layout.cells), -1, np.int32)
+            self.write(slot, cells, np.zeros((0, INVERSE), np.float32), (0.0, 0.0), RANGE[self.loss])
+        else:
+            self.write(slot, cells_in(known[0], layout), *known[1].values())
+
+
+cdef class RowCalls:
+    """Calls for the example in a row, see `leaseboard.algorithms.online_automl.race.Race`."""
+
+    cdef double predict_row(self) except? -1:
+        raise NotImplementedError
+
+    cdef bint learn_row(self, double label, double importance) except -1:
+        raise NotImplementedError
+
+    def predict(self):
+        """Return the prediction; nothing is learned."""
+        return self.predict_row()
+
+    def learn(self, double label, double importance):
+        """Learn it; return whether a decision is due."""
+        return self.learn_row(label, importance)
+
 
 cdef inline float *_of(Vector *vector) noexcept nogil:
     """Return the lanes of a vector."""

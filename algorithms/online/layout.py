@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.configuration import (
+from leaseboard.algorithms.online.schema import (
+    CONSTANT_HASH,
     Interaction,
+    Schema,
     VWConfiguration,
+    cross,
+    generated,
     interaction_text,
+    n_products,
 )
-from leaseboard.algorithms.online.hashing import CONSTANT_HASH, cross
-from leaseboard.algorithms.online.schema import Schema, generated, n_products
 
 MAX_TERMS = 1 << 16
 """Interactions that induce more features than this are refused: wide ones explode."""

@@ -1,13 +1,173 @@
-"""Names of the columns of a block of examples in VW: namespaces and features."""
+"""What Vowpal Wabbit calls things: namespaces, features, their hashes, and what of it is tuned.
+
+Features are hashed as VW does [1]_: by 32-bit MurmurHash3, and the crossing of hashes.
+
+References
+----------
+.. [1] Weinberger et al. Feature hashing for large scale multitask learning. ICML 2009.
+       https://arxiv.org/abs/0902.2206
+"""
+
+from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leaseboard.algorithms.environments.stream import Origin, Stream
-from leaseboard.algorithms.online.configuration import Interaction
-from leaseboard.algorithms.online.hashing import hash_name
+
+CONSTANT_HASH = 11650396
+"""Hash of the constant feature that VW adds to every example."""
+
+FNV_PRIME = 16777619
+"""Multiplier that VW uses to hash an interaction out of the hashes of its features."""
+
+_WORD = 0xFFFFFFFF
+
+
+def murmur3(data: bytes, seed: int) -> int:
+    """Return the MurmurHash3 (x86, 32 bit) of `data`.
+
+    Examples
+    --------
+    >>> murmur3(b"price", 0)
+    3888873998
+    """
+    h = seed & _WORD
+    tail_at = len(data) & ~3
+    for at in range(0, tail_at, 4):
+        k = int.from_bytes(data[at : at + 4], "little")
+        h = _rotate(h ^ _scramble(k), 13)
+        h = (h * 5 + 0xE6546B64) & _WORD
+    if tail_at < len(data):
+        h ^= _scramble(int.from_bytes(data[tail_at:], "little"))
+    h ^= len(data)
+    h = ((h ^ (h >> 16)) * 0x85EBCA6B) & _WORD
+    h = ((h ^ (h >> 13)) * 0xC2B2AE35) & _WORD
+    return h ^ (h >> 16)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def hash_name(name: str, seed: int) -> int:
+    """Return the hash of a namespace (`seed` 0) or of a feature (`seed` its namespace's hash).
+
+    As VW's default ``--hash strings``: a name of digits only hashes to its number plus the
+    seed, any other to its MurmurHash3.
+
+    Examples
+    --------
+    >>> hash_name("7", 100)
+    107
+    """
+    if name.isascii() and name.isdigit():
+        return (int(name) + seed) & 0xFFFFFFFFFFFFFFFF
+    return murmur3(name.encode(), seed & _WORD)
+
+
+def cross(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the hashes of interactions of terms and features with the hashes `left` and `right`.
+
+    Mask them in the end: what overflows is beyond any mask.
+
+    Examples
+    --------
+    >>> (cross(np.array([1]), np.array([2])) & (2**18 - 1)).tolist()
+    [401]
+    """
+    return (FNV_PRIME * left) ^ right
+
+
+def _scramble(k: int) -> int:
+    return (_rotate((k * 0xCC9E2D51) & _WORD, 15) * 0x1B873593) & _WORD
+
+
+def _rotate(word: int, by: int) -> int:
+    return ((word << by) | (word >> (32 - by))) & _WORD
+
+
+Interaction = tuple[str, ...]
+"""The names of the namespaces that are multiplied, in sorted order."""
+
+
+@dataclass(frozen=True, slots=True)
+class VWConfiguration:
+    """A choice of hyperparameters; equal choices compare equal.
+
+    Attributes
+    ----------
+    interactions : tuple of tuple of str
+        Sorted by length, then by name, the order in which VW generates them.
+    learning_rate : float
+    namespaces : tuple of str, optional
+        Those whose features it has, sorted; all of the schema's if none are named.
+    """
+
+    interactions: tuple[Interaction, ...] = ()
+    learning_rate: float = 0.5
+    namespaces: tuple[str, ...] | None = None
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "interactions", _ordered(tuple(map(tuple, self.interactions))))
+        if self.namespaces is not None:
+            object.__setattr__(self, "namespaces", _sorted(tuple(self.namespaces)))
+        values = self.interactions, self.learning_rate, self.namespaces
+        object.__setattr__(self, "_hash", hash(values))  # it is asked for all the time
+        if not self.learning_rate > 0:
+            raise ValueError(
+                f"learning rate {self.learning_rate!r} must be positive: VW's default is 0.5"
+            )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:  # another process hashes texts otherwise
+        return VWConfiguration, (self.interactions, self.learning_rate, self.namespaces)
+
+    def extends(self, other: VWConfiguration) -> bool:
+        """Return whether it has every namespace that `other` names, and all its interactions."""
+        return _extends(self, other)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the choice as plain values, for events and tables."""
+        kept = {} if self.namespaces is None else {"namespaces": list(self.namespaces)}
+        return {
+            "interactions": [interaction_text(i) for i in self.interactions],
+            "learning_rate": self.learning_rate,
+            **kept,
+        }
+
+
+@functools.lru_cache(maxsize=4096)  # a race makes each many times, at other rates
+def _ordered(interactions: tuple[Interaction, ...]) -> tuple[Interaction, ...]:
+    return tuple(sorted({tuple(sorted(i)) for i in interactions}, key=lambda i: (len(i), i)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _extends(one: VWConfiguration, other: VWConfiguration) -> bool:
+    kept = set(other.namespaces or ()) <= set(one.namespaces or ())
+    return kept and set(other.interactions) <= set(one.interactions)
+
+
+@functools.lru_cache(maxsize=1024)
+def _sorted(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(set(names)))
+
+
+def interaction_text(interaction: Interaction) -> str:
+    """Return how an interaction is written.
+
+    Examples
+    --------
+    >>> interaction_text(("a", "b")), interaction_text(("price", "user"))
+    ('ab', 'price|user')
+    """
+    separator = "" if all(len(name) == 1 for name in interaction) else "|"
+    return separator.join(interaction)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ import numpy as np
 from libc.math cimport sqrt
 
 from leaseboard.algorithms.elementary cimport exp, log
-from leaseboard.algorithms.online.row_calls cimport RowCalls
+from leaseboard.algorithms.online.kernel cimport RowCalls
 from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, soften, step_pool
 from leaseboard.algorithms.online_automl.members.pool cimport ClassPool
 from leaseboard.algorithms.online_automl.safe cimport bayes
-from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
+from leaseboard.algorithms.reference.steps cimport add_moments, standardise
 
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
 
@@ -22,7 +22,7 @@ cdef class OnlineSoftmax:
     """Multinomial logistic regression [1]_ that learns each example once, by AdaGrad [2]_.
 
     Features are standardised by the mean and deviation of the rows before and clipped at ±10
-    (`leaseboard.algorithms.reference.ridge_steps`), so their scales do not matter.
+    (`leaseboard.algorithms.reference.steps`), so their scales do not matter.
 
     Parameters
     ----------

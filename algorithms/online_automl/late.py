@@ -17,13 +17,7 @@ from leaseboard.algorithms.environments.arrays import Doubles, Floats, Slots
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
-from leaseboard.algorithms.online_automl.safe.aggregate import (
-    FIELDS,
-    LARGEST,
-    aggregate,
-    new_aggregate,
-    weigh,
-)
+from leaseboard.algorithms.online_automl.safe.bayes import logit
 from leaseboard.algorithms.online_automl.safe.later import (
     BASELINES,
     MEAN_PART,
@@ -33,8 +27,15 @@ from leaseboard.algorithms.online_automl.safe.later import (
     Waiting,
     parts_of,
 )
-from leaseboard.algorithms.online_automl.safe.log_odds import logit
-from leaseboard.algorithms.online_automl.safe.mixture import learning_rate, posterior_mean
+from leaseboard.algorithms.online_automl.safe.mixture import (
+    FIELDS,
+    LARGEST,
+    aggregate,
+    learning_rate,
+    new_aggregate,
+    posterior_mean,
+    weigh,
+)
 from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN, deviation
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.tables.features import Example
@@ -168,7 +169,7 @@ class LateNumbers(Weighed):
     """Numbers whose labels come later.
 
     The posterior mean of the parts, next to the naive baselines, is an
-    expert of the aggregate (`leaseboard.algorithms.online_automl.safe.aggregate`), of which there
+    expert of the aggregate (`leaseboard.algorithms.online_automl.safe.mixture`), of which there
     are as many copies as predictions wait at a time: each prediction takes one that no other waits
     for [1]_.
 

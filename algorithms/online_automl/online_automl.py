@@ -11,7 +11,7 @@ from leaseboard.algorithms import seeds
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
-from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.kernel import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late import Late, LateClasses, LateNumbers
 from leaseboard.algorithms.online_automl.oracle import FrontierOracle
@@ -36,13 +36,13 @@ class OnlineAutoML(Racing):
 
     1. ``C ← c_init``, ``S ← ConfigOracle(C)``: another *representation* (raw features,
        standardised, or standardised and binned; of more than 64 the selected ones
-       (`leaseboard.algorithms.online_automl.safe.selected`); without or with the last labels, the
+       (`leaseboard.algorithms.online_automl.safe.expansion`); without or with the last labels, the
        label a season ago), all pairs at once, one more pair of namespaces, or another learning
        rate. c_init, Vowpal Wabbit's defaults on the raw features, keeps a slot for ever.
     2. Each live model predicts, and so do five *simple models* that need no search
        (`leaseboard.algorithms.online_automl.safe.expansion`): mean, last label, label a season
        ago, two ridge regressions. The prediction is the *aggregate*
-       (`leaseboard.algorithms.online_automl.safe.aggregate`) of their posterior mean
+       (`leaseboard.algorithms.online_automl.safe.mixture`) of their posterior mean
        (`leaseboard.algorithms.online_automl.safe.mixture`) and the baselines.
        Next to it predict *members* that are not linear
        (`leaseboard.algorithms.online_automl.members`): random trees, random Fourier features under
@@ -51,7 +51,7 @@ class OnlineAutoML(Racing):
        stays near the best of all that was named.
     3. The label arrives; all learn it.
     4. At the end of a round: the challenger that is proved better than C on the examples both have
-       seen since it started (`leaseboard.algorithms.online_automl.safe.windows`) becomes C, the
+       seen since it started (`leaseboard.algorithms.online_automl.safe.mixture`) becomes C, the
        upper half of the others stays, and ``S ← ConfigOracle(C)``. If none is, those proved worse
        leave for good, and at the end of its lease a challenger below the median makes room for a
        waiting one.
@@ -88,7 +88,7 @@ class OnlineAutoML(Racing):
 
         Σ (ŷ_s - y_s)² ≤ min_k Σ (p_s(k) - y_s)² + C,
 
-    with C of `leaseboard.algorithms.online_automl.safe.aggregate`: some twenty times the largest
+    with C of `leaseboard.algorithms.online_automl.safe.mixture`: some twenty times the largest
     squared error of a prediction so far, rounded up to a power of four, and what labels beyond the
     range of all before add; and the same once more for the members' average
     (`leaseboard.algorithms.online_automl.members.pool`), which is as near to each of them.
@@ -121,7 +121,7 @@ class OnlineAutoML(Racing):
     Two classes are the labels -1 and 1 of a regression, whose squared loss is proper: half of
     1 + ŷ estimates the probability of the second class. All of the above holds for them, with the
     range of labels known beforehand and the two ridge regressions logistic. What is predicted in
-    the end are log odds (`leaseboard.algorithms.online_automl.safe.log_odds`): a logistic
+    the end are log odds (`leaseboard.algorithms.online_automl.safe.bayes`): a logistic
     regression stacks the mixture, the champion and the simple models, and Bayes' rule averages
     that with naive baselines, so that at all times the log loss is at most ln 7 + 1.6 nats above
     the best of them: the classes' frequencies, those after the last label and after the one a

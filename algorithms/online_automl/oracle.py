@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import VWConfiguration
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.transcendental import exp, log
 

@@ -18,10 +18,8 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
     Paused,
 )
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.row_calls import RowCalls
-from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.kernel import KernelModels, RowCalls
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.safe.representations import Words

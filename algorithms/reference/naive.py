@@ -20,13 +20,13 @@ from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
 from leaseboard.algorithms.plain import Saved
-from leaseboard.algorithms.reference.predictor import (
+from leaseboard.algorithms.reference.ridge import (
+    OnlineRidge,
     Predictor,
     ReferencePrediction,
     one_hot,
 )
-from leaseboard.algorithms.reference.ridge import OnlineRidge
-from leaseboard.algorithms.reference.season_steps import LONGEST, learn_seasonal, period_after
+from leaseboard.algorithms.reference.steps import LONGEST, learn_seasonal, period_after
 from leaseboard.algorithms.tables.features import Column, FeatureMap
 
 
@@ -142,7 +142,7 @@ class _RunningMean(Predictor):
 
 
 class _SeasonalLast(Predictor):
-    """Last label of the same season; see `season_steps` for its state.
+    """Last label of the same season; see `steps` for its state.
 
     Without a season (`period` 1) it is the last label. Among classes it has probability 1.
     """

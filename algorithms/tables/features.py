@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.online.hashing import hash_name
-from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.schema import Schema, hash_name
 from leaseboard.algorithms.tables.row_reader import FEW, MISSING, RowReader, indicator, new_gaps
 from leaseboard.algorithms.tables.values import (
     LONGEST_LABEL,

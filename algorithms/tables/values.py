@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.algorithms.online.hashing import murmur3
+from leaseboard.algorithms.online.schema import murmur3
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR

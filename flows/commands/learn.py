@@ -61,7 +61,7 @@ def learn(
 
     Example: leaseboard learn sales.model january.csv --target revenue
     """
-    from leaseboard.algorithms.online_automl.streaming.files import replacing
+    from leaseboard.algorithms.plain import replacing
     from leaseboard.tasks.fetch.dataset import TASKS
     from leaseboard.tasks.models.model import load_file
     from leaseboard.tasks.models.stream_model import StreamModel
@@ -257,7 +257,7 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
 
     - `frame`: what `read_rows` made of the table in `file`.
     """
-    from leaseboard.algorithms.online_automl.streaming.files import replacing
+    from leaseboard.algorithms.plain import replacing
     from leaseboard.tasks.models.table_files import in_fewest_digits, in_own_types, pass_through
 
     found = pass_through(file, frame, added)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
-from leaseboard.algorithms.online_automl.streaming.files import read_content
+from leaseboard.algorithms.plain import read_content
 from leaseboard.tasks.models.columns import Column, Values, frame_of
 
 LEVEL = 0.9

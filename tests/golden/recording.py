@@ -64,7 +64,7 @@ DATA = {
 }
 """What the algorithms act on in addition to the tiny environments, by the kind of environment."""
 
-OTHERS = ("reference.frameworks:", "reference.refitted:")
+OTHERS = ("reference.frameworks:", "reference.libraries:Refitted")
 """Where models of other libraries are in the registry: no decision of theirs is ours."""
 
 MOST = 1000

@@ -34,7 +34,7 @@ from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
 
 from leaseboard.algorithms.online_automl.log_pool cimport soften
-from leaseboard.algorithms.online_automl.members.member cimport Given, Member
+from leaseboard.algorithms.online_automl.members.learners cimport Given, Member
 
 FIRST = 200
 """Rows that are fitted first."""

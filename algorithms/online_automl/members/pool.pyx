@@ -13,7 +13,7 @@ that and of each of the six.
 
 **Theorem.** For every sequence of labels, after each one, the squared loss is at most that of the
 best of today's prediction, the stack and the members plus the constant of
-`leaseboard.algorithms.online_automl.safe.aggregate` with seven experts, and so at most that of the
+`leaseboard.algorithms.online_automl.safe.mixture` with seven experts, and so at most that of the
 best naive baseline plus two such constants.
 
 *Proof.* The theorem of the aggregate, of which each of the six is an expert, and that of today's
@@ -33,6 +33,18 @@ constant c: ln 7 + A for two classes, ln 6 + A for more. None of the six gives a
 
 *Proof.* Bayes' rule over the six, then over today's experts. ∎
 
+**Leases.** ChaCha gives leases of examples to configurations that all cost the same. Members of a pool do
+not: on a linear stream trees say nothing that the linear models do not, and would take most of the
+time. So a member is granted a lease of examples, at the end of which it shows what it is worth:
+the share of the loss of today's prediction, or of another that it is held against, that an average
+of it and a quarter of the member would have saved. It goes on, for a lease that is twice as long,
+if that is at least `PRICE` for each time that today's prediction costs. Otherwise it pauses: it
+neither predicts nor learns, and what it is said to predict is today's prediction. The pause is
+followed by a new lease, and each pause is twice as long as the one before, so that what is useless
+costs less and less.
+
+Costs are counted in operations, so the same stream gives the same leases on every machine.
+
 References
 ----------
 .. [1] Genest, Zidek. Combining probability distributions. Statistical Science 1, 1986.
@@ -44,9 +56,7 @@ import numpy as np
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.online_automl.members import boosted
-from leaseboard.algorithms.online_automl.members.fourier import FourierRidge
-from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, TRIAL, Leases
-from leaseboard.algorithms.online_automl.members.neighbours import Neighbours
+from leaseboard.algorithms.online_automl.members.learners import FourierRidge, Neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
 from leaseboard.algorithms.online_automl.safe.mixture import PREFERENCE
@@ -54,17 +64,14 @@ from leaseboard.algorithms.transcendental import exp_all
 
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, step_pool
-from leaseboard.algorithms.online_automl.members.member cimport Given, Member
+from leaseboard.algorithms.online_automl.members.learners cimport Given, Member
 from leaseboard.algorithms.online_automl.safe cimport bayes
-from leaseboard.algorithms.online_automl.safe.aggregate cimport FIELDS
-from leaseboard.algorithms.online_automl.safe.mixture cimport ETA, LOST, MASS, SHARE_OF_BOUND
-from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
+from leaseboard.algorithms.online_automl.safe.mixture cimport ETA, FIELDS, LOST, MASS, SHARE_OF_BOUND
+from leaseboard.algorithms.reference.steps cimport add_moments, standardise
 from leaseboard.algorithms.online_automl.safe.expansion cimport N_SIMPLE, RIDGE
 
 cdef enum:
     BOOSTED = 3  # the last of the members
-    AWAKE = 0  # columns of `Leases.table`
-    SAVED = 4
 
 # What an example is worth to the stack of numbers one example later; the variance of each of its
 # weights at first, and at most, where errors of today's have variance 1; the times of the mean
@@ -73,6 +80,21 @@ cdef enum:
 cdef double _FORGETTING = 0.999, _VARIANCE = 1.0, _FAR = 100.0, _ENTRY = 8.0
 cdef double _LEAST = 1e-3
 LEAST = _LEAST
+
+cpdef enum:
+    # The fields of a member's lease: whether it has one, since which example, of how many; the next
+    # pause; and the loss that it saved in this lease.
+    AWAKE, SINCE, LENGTH, PAUSE, SAVED
+
+TRIAL, LONGEST = 1024, 8192
+"""Examples of a lease after a pause, and of the longest."""
+
+FIRST_PAUSE = 4096
+
+PRICE = 0.005
+
+OPERATIONS = 1000.0
+"""Operations a microsecond, of one core of an AMD EPYC of 2024."""
 
 TODAY_OPERATIONS = 8000.0
 """What the prediction without members costs, for numbers and for two classes."""
@@ -87,6 +109,64 @@ FIRST_LEASES = (TRIAL, TRIAL, TRIAL, 4 * TRIAL)
 
 SHOWN = ("live models", "trees", "Fourier features", "neighbours", "boosted trees", "stack")
 """What users call today's prediction, the members and their stack."""
+
+
+class Leases(plain.Saved):
+    """Leases of the members of a pool.
+
+    Parameters
+    ----------
+    first : sequence of int
+        Examples of the first lease of each.
+
+    Attributes
+    ----------
+    table : ndarray of float64, shape (n_members, 5)
+        See `AWAKE` and those after it.
+    lost : ndarray of float64, shape (n_members,)
+        Loss of today's prediction in this lease.
+    due : float
+        The example after which a lease or a pause ends.
+    """
+
+    kept = ("table", "lost")
+
+    def __init__(self, first) -> None:
+        self.table = np.zeros((len(first), 5))
+        self.table[:, [AWAKE, PAUSE]] = 1.0, FIRST_PAUSE
+        self.table[:, LENGTH] = first
+        self.lost = np.zeros(len(first))
+        self.due = float(min(first))
+
+    def end(self, member, at, pause=math.inf) -> None:
+        """Let a member pause after `at` examples, for good unless a length is given."""
+        row = self.table[member]
+        row[AWAKE], row[SINCE], row[LENGTH] = 0.0, at, pause
+
+    def fill(self, state) -> None:
+        """See `Saved.fill`."""
+        super().fill(state)
+        self.plan()
+
+    def plan(self) -> None:
+        """Find when the next lease or pause ends."""
+        self.due = float((self.table[:, SINCE] + self.table[:, LENGTH]).min())
+
+    def review(self, at, operations, today) -> None:
+        """Decide after `at` examples, by what members and today's prediction cost an example."""
+        for member, row in enumerate(self.table):
+            if at - row[SINCE] < row[LENGTH]:
+                continue
+            paused = not row[AWAKE]
+            gain = row[SAVED] / self.lost[member] if self.lost[member] > 0.0 else 0.0
+            if paused or gain >= PRICE * operations[member] / today:
+                row[LENGTH] = TRIAL if paused else min(2.0 * row[LENGTH], LONGEST)
+                row[AWAKE], row[SINCE] = 1.0, at
+            else:
+                self.end(member, at, row[PAUSE])
+                row[PAUSE] *= 2.0
+            row[SAVED] = self.lost[member] = 0.0
+        self.plan()
 
 
 cdef class MemberPool:

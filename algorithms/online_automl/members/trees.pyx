@@ -37,7 +37,7 @@ from libc.stdint cimport int32_t, uint32_t
 from leaseboard.algorithms import plain, seeds
 
 from leaseboard.algorithms.online_automl.log_pool cimport soften
-from leaseboard.algorithms.online_automl.members.member cimport Given, Member
+from leaseboard.algorithms.online_automl.members.learners cimport Given, Member
 
 DRAWN_AT = (8, 16, 32, 64, 128, 256, 1024, 4096)
 """Examples after which a group of trees is drawn."""

@@ -6,7 +6,7 @@ all examples, so that it is near them while it has few examples. Next to it pred
 the mean of its last errors, which a drift changes at once; the mean of the entity's labels; and
 the last one, alone, with the mean step of the entity, and with the mean step of all. The
 regressions are exact after each example, by the recursion of
-`leaseboard.algorithms.online_automl.members.fourier`.
+`leaseboard.algorithms.online_automl.members.learners`.
 """
 
 import numpy as np
@@ -15,11 +15,11 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.buffers cimport Buffers
-from leaseboard.algorithms.online_automl.members.fourier cimport shrink
+from leaseboard.algorithms.online_automl.members.learners cimport shrink
 from leaseboard.algorithms.online_automl.safe.expansion cimport FeatureExpansion, Row
 from leaseboard.algorithms.online_automl.safe.mixture cimport worth_later
 from leaseboard.algorithms.online_automl.safe.scale cimport COUNT as SEEN, HIGH, LOW
-from leaseboard.algorithms.reference.season_steps cimport LONGEST
+from leaseboard.algorithms.reference.steps cimport LONGEST
 
 MOST, LEAST = 50, 20
 """Entities of a column that is not named, and examples of each."""

@@ -1,7 +1,6 @@
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.buffers cimport Buffers
-from leaseboard.algorithms.online_automl.safe.selected cimport Ridge
 
 cpdef enum:
     # The simple models.
@@ -11,6 +10,20 @@ cpdef enum:
     N_PAST = 4  # features of the labels' past: the last three, and the one a season ago
     N_KNOTS = 5
     NARROW = 64  # up to so many features all are seen in pieces and in both ridge regressions
+
+
+cpdef enum:
+    EMPTY = -1  # a slot without a feature
+    EVERY = 100  # examples between two selections; once the memory is full, of every fifth
+
+cdef extern from *:
+    const double FARTHEST "1e6"  # deviations from the mean beyond which no model learns a label
+
+
+cdef class Ridge(Buffers):
+    # R, c, w and the penalties of `leaseboard.algorithms.reference.steps`, of n rows.
+    cdef public double[:, ::1] _triangle
+    cdef public double[::1] _rotated, _weights, _penalties
 
 
 cdef class Row:

@@ -11,7 +11,7 @@ example's own age, each of which is judged by what it lost at the age at which i
   features, and regressions of entities (`leaseboard.algorithms.online_automl.safe.entities`): each
   by its discounted loss so far;
 - the last label, and the one a season ago, by place and by time: each by what the label so many
-  examples before has lost as a prediction (`leaseboard.algorithms.reference.season_steps`), or
+  examples before has lost as a prediction (`leaseboard.algorithms.reference.steps`), or
   twice what the mean loses at an age that was not measured;
 - the mean of an entity's labels; and the last one, by its loss one step ahead, and k times that k
   steps ahead, which it is for a random walk.
@@ -32,14 +32,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leaseboard.algorithms.environments.arrays import Doubles, Floats, Slots
-from leaseboard.algorithms.online_automl.members.leases import AWAKE
-from leaseboard.algorithms.online_automl.members.pool import N_MEMBERS
+from leaseboard.algorithms.online_automl.members.pool import AWAKE, N_MEMBERS
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
 from leaseboard.algorithms.online_automl.safe.predictor import Ensemble
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, LEAST, MEAN, MOST
-from leaseboard.algorithms.reference.season_steps import LONGEST
+from leaseboard.algorithms.reference.steps import LONGEST
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.online.schema import Schema

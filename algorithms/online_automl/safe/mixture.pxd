@@ -3,11 +3,20 @@ from libc.stdint cimport int64_t
 from leaseboard.algorithms.buffers cimport Buffers
 from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 
+cpdef enum:  # the fields of an aggregate, before its weights
+    LARGEST, SINCE, ALLOWED, FIELDS
+
 cpdef enum:  # the fields of `Mixture.totals`
     MASS, COUNT, FIRST, LOST, SHARE_OF_BOUND, ETA, N_TOTALS
 
 cpdef enum:  # the columns of `Mixture.sums`
     ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES
+
+
+cdef extern from *:
+    double _SHARES "1.6"  # an upper bound of the sum of ln 1 / (1 - α_t)
+
+cpdef double share(double since) noexcept nogil
 
 
 cdef inline double worth_later(double gamma, double count) noexcept nogil:

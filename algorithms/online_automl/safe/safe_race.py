@@ -13,23 +13,25 @@ import numpy as np
 
 from leaseboard.algorithms.environments.arrays import Floats, Slots
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
+from leaseboard.algorithms.online_automl.safe.bayes import logit
 from leaseboard.algorithms.online_automl.safe.expansion import NARROW, RIDGE
 from leaseboard.algorithms.online_automl.safe.later import Head, without_past
-from leaseboard.algorithms.online_automl.safe.log_odds import logit
-from leaseboard.algorithms.online_automl.safe.mixture import LOSS, LOSS_SQUARES, MASS, SQUARES
-from leaseboard.algorithms.online_automl.safe.predictor import Ensemble, OneExample
-from leaseboard.algorithms.online_automl.safe.representations import Words, represent
-from leaseboard.algorithms.online_automl.safe.windows import (
+from leaseboard.algorithms.online_automl.safe.mixture import (
     BASE,
+    LOSS,
+    LOSS_SQUARES,
+    MASS,
+    SQUARES,
     critical_value,
     judge,
     looks_at,
 )
+from leaseboard.algorithms.online_automl.safe.predictor import Ensemble, OneExample
+from leaseboard.algorithms.online_automl.safe.representations import Words, represent
 from leaseboard.algorithms.plain import Saved
 
 

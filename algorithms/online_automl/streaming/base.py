@@ -17,10 +17,9 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late import Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import racing_of
+from leaseboard.algorithms.online_automl.safe.predictor import SingleExample
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.streaming import files
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
-from leaseboard.algorithms.online_automl.streaming.single_example import SingleExample
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.values import (
     importance_of,
@@ -301,7 +300,7 @@ class OnlineModel:
             If the classes or `about` hold other things than numbers, texts, arrays of numbers,
             and lists, tuples, sets and dicts of them, or the file cannot be written.
         """
-        with files.replacing(Path(path)) as partial:
+        with plain.replacing(Path(path)) as partial:
             partial.write_bytes(self.dump())
 
     @classmethod
@@ -322,7 +321,7 @@ class OnlineModel:
             If `save` of this version did not write the file.
         """
         name = repr(str(path))
-        kind, state = plain.load(files.read_content(path), name)
+        kind, state = plain.load(plain.read_content(path), name)
         if kind != cls.__name__:
             raise UsageError(f"{name} holds {kind} state: load it as such")
         return cls.restored(state, name)
@@ -344,7 +343,7 @@ class OnlineModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the file's content: joblib's own pickles would part arrays that are shared."""
-        return files.unpickled, (type(self), self.dump())
+        return plain.unpickled, (type(self), self.dump())
 
     # Labels that come later
 

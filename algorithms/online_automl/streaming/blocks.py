@@ -1,6 +1,12 @@
-"""Blocks of examples: taken apart into single ones, and answered as River answers them."""
+"""Blocks of examples, taken apart into single ones and answered as River answers them.
+
+River stays optional: without it the models work the same, except for what River gives its
+estimators (``clone``, ``mutate``, ``|`` and others). Its base classes load in milliseconds.
+"""
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -8,6 +14,12 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.values import seconds_of, unique_names
+
+MiniBatchRegressor: Any = object
+MiniBatchClassifier: Any = object
+with suppress(ImportError):  # also of a river.py of the user's
+    river = import_module("river.base")
+    MiniBatchRegressor, MiniBatchClassifier = river.MiniBatchRegressor, river.MiniBatchClassifier
 
 
 def is_frame(X: Any) -> bool:

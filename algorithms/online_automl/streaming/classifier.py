@@ -15,11 +15,11 @@ from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import (
+    MiniBatchClassifier,
     examples_of,
     in_kind,
     shares_in_kind,
 )
-from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchClassifier
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import importances_of, is_missing
 

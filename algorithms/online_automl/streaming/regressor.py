@@ -12,8 +12,11 @@ from leaseboard.algorithms.online_automl.late import LateNumbers
 from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, parts_of
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
-from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, in_kind
-from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchRegressor
+from leaseboard.algorithms.online_automl.streaming.blocks import (
+    MiniBatchRegressor,
+    examples_of,
+    in_kind,
+)
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import labels_of, regression_label
 

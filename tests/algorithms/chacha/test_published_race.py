@@ -11,9 +11,8 @@ from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     Eliminated,
 )
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.kernel import KernelModels
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 
 SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 

@@ -11,11 +11,9 @@ import vowpalwabbit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import LOGISTIC, SQUARED
-from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
-from leaseboard.algorithms.online.schema import Schema, generated, stream_schema
-from leaseboard.algorithms.reference.vw import OPTIONS, Wheel, text_line
+from leaseboard.algorithms.online.kernel import LOGISTIC, LOSSES, SQUARED, KernelModels
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration, generated, stream_schema
+from leaseboard.algorithms.reference.libraries import OPTIONS, Wheel, text_line
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.encoding import as_stream
 
@@ -109,7 +107,7 @@ def test_identical_with_importances_and_in_every_cell(task):
     kernel = learned(models, features, labels, importances)[:, 0]
     found = np.array([wheel.learn(*example) for example in examples], dtype=np.float32)
     at = wheel.workspace.get_weight
-    cells = [[at(index, k) for k in range(4)] for index in models.layout(0).indices.tolist()]
+    cells = [[at(index, k) for k in range(4)] for index in models.layouts[0].indices.tolist()]
 
     assert_identical(kernel, found)
     assert models.state(0)["table"].tolist() == cells

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import VWConfiguration
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 
 LETTERS = tuple("abcdefghij")

@@ -5,7 +5,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.reference.ridge import MOST_RIDGE, OnlineRidge
-from leaseboard.algorithms.reference.ridge_steps import CLIP
+from leaseboard.algorithms.reference.steps import CLIP
 
 
 def sample(n=120, d=4, seed=0):

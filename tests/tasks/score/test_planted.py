@@ -8,9 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from leaseboard.algorithms.online.kernel import LANES, LEARNING_RATE
-from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online_automl.safe import aggregate, log_odds
+from leaseboard.algorithms.online.kernel import LANES, LEARNING_RATE, KernelModels
+from leaseboard.algorithms.online_automl.safe import bayes, mixture
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import read_partial_log
@@ -193,11 +192,11 @@ def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plan
 
 EXPERTS = {
     "2dplanes": (
-        lambda it: (it.known.aggregated[aggregate.FIELDS :], it.known.scores[it.baselines]),
+        lambda it: (it.known.aggregated[mixture.FIELDS :], it.known.scores[it.baselines]),
         "share_of_bound of online-automl",
     ),
     "classes": (
-        lambda it: (it.log_odds.bayes[1:], it.log_odds.lost[: log_odds.N_EXPERTS]),
+        lambda it: (it.log_odds.bayes[1:], it.log_odds.lost[: bayes.N_EXPERTS]),
         "nats_over_best of online-automl",
     ),
 }

@@ -8,8 +8,13 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from leaseboard.algorithms.online_automl.members import trees
-from leaseboard.algorithms.online_automl.members.fourier import LEAST, FourierRidge
-from leaseboard.algorithms.online_automl.members.neighbours import NEAREST, PRIOR, Neighbours
+from leaseboard.algorithms.online_automl.members.learners import (
+    LEAST,
+    NEAREST,
+    PRIOR,
+    FourierRidge,
+    Neighbours,
+)
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 
 

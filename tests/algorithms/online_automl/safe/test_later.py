@@ -23,7 +23,6 @@ from leaseboard.algorithms.online_automl.late import (
 )
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.racing import StreamRace
-from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
 from leaseboard.algorithms.online_automl.safe.later import (
     BASELINES,
     IN_ORDER,
@@ -33,6 +32,7 @@ from leaseboard.algorithms.online_automl.safe.later import (
     RIDGE_PART,
     Parts,
 )
+from leaseboard.algorithms.online_automl.safe.mixture import ALLOWED
 from leaseboard.algorithms.online_automl.safe.scale import SHOWN
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from tests.algorithms.played import ended

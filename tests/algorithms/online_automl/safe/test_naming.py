@@ -3,8 +3,7 @@
 from itertools import pairwise
 
 from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.safe.representations import Words, represent
 
 

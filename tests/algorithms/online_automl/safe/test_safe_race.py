@@ -12,10 +12,8 @@ from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused, to_json
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
-from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
-from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
-from leaseboard.algorithms.online_automl.safe.log_odds import N_EXPERTS
-from leaseboard.algorithms.online_automl.safe.mixture import FIRST, LOST
+from leaseboard.algorithms.online_automl.safe.bayes import N_EXPERTS, regret_bound
+from leaseboard.algorithms.online_automl.safe.mixture import ALLOWED, FIRST, LOST
 from tests.algorithms.online_automl.safe.hard_streams import (
     HARD,
     abrupt,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.online_automl.safe.expansion import (
+    EMPTY,
     RIDGE_ON_PAST,
     FeatureExpansion,
     simple_of,
 )
-from leaseboard.algorithms.online_automl.safe.selected import EMPTY
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLRegressor,
 )

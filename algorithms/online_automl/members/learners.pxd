@@ -1,4 +1,4 @@
-"""Recursion of an inverse for kernels; see `leaseboard.algorithms.online_automl.members.fourier`."""
+"""Base of members, and the recursion of an inverse, for other kernels; see the module."""
 
 from libc.math cimport sqrt
 
@@ -55,3 +55,20 @@ cdef inline double shrink(
     for j in range(width):
         gain[j] *= root
     return step
+
+
+cdef struct Given:
+    # Example that goes through members: raw and standardised, a number or the number of its class,
+    # and its importance, of which 0 teaches nothing.
+    const float *example
+    const double *standard
+    double target, worth
+    bint again  # whether it was predicted just before, and what that computed is there
+
+
+cdef class Member:
+    cdef public object seed
+    cdef readonly Py_ssize_t n_features, n_classes
+
+    # Learn an example; overwrite what is predicted of each output before its label.
+    cdef void take(self, const Given *given, double *found) noexcept nogil

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vowpalwabbit import Workspace
 
-from leaseboard.algorithms.online.hashing import hash_name
+from leaseboard.algorithms.online.schema import hash_name
 
 MASK = 2**18 - 1
 names = st.text(

@@ -6,7 +6,7 @@ import pytest
 
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
-from leaseboard.algorithms.reference.refitted import FIRST, SETTINGS, Refitted, RefittedLightGBM
+from leaseboard.algorithms.reference.libraries import FIRST, SETTINGS, Refitted, RefittedLightGBM
 
 
 def waves(n):
