@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from leaseboard.algorithms.abc_selection import bounds
+from leaseboard.algorithms.abc_selection.fitness import lowered, raised
+from leaseboard.algorithms.abc_selection.schedulers import Prospect
 from leaseboard.algorithms.environments.selecting import Probe
 
 
@@ -82,15 +83,9 @@ def test_without_its_event_of_the_split_the_luckiest_would_be_missed_too_often()
 N, T, S, TESTED_ON = 60_000, 15_000, 4000, 8000
 
 
-def few(kind):
-    return bounds.Estimator(kind=kind, n=3, m=5, train_rows=N, t=T, delta=0.1, idle=2)
-
-
-def interval(kind, rows=S, train_correct=3200, test_correct=6400):
-    return few(kind)(
-        Probe(rows=rows, test_rows=TESTED_ON, train_correct=train_correct,
-              test_correct=test_correct)
-    )  # fmt: skip
+def probed(rows, tested, right, trained=None):
+    """Return a probe with so many right ones of its test rows and of its training rows."""
+    return Probe(rows=rows, test_rows=tested, train_correct=trained, test_correct=right)
 
 
 def test_the_exact_upper_bound_is_the_last_truth_whose_event_is_not_too_unlikely():
@@ -98,13 +93,6 @@ def test_the_exact_upper_bound_is_the_last_truth_whose_event_is_not_too_unlikely
     most = 3200 + round(bounds.exact_upper(3200, S, T, share) * T)
     assert hypergeom.cdf(3200, S + T, most, S) > share
     assert hypergeom.cdf(3200, S + T, most + 1, S) <= share
-
-
-def test_the_lower_bound_is_the_first_truth_whose_event_is_not_too_unlikely():
-    share = bounds.SHARES[2] * 0.1 / (3 * 5)
-    least = round(interval("best")[0] * T)
-    assert hypergeom.sf(6399, T, least, TESTED_ON) > share
-    assert hypergeom.sf(6399, T, least - 1, TESTED_ON) <= share
 
 
 def last(correct, rows, drawn, share):
@@ -116,19 +104,82 @@ def last(correct, rows, drawn, share):
     return counts[unlikely - 1]
 
 
-def test_the_best_ones_upper_bound_gives_the_order_and_the_split_their_shares():
-    rows, tested = 600_000, 150_000
-    sample, split = 0.7 * 0.1 / (10 - 2), 0.1 * 0.1 / 20
-    assert bounds.two_steps(1000, rows, tested, 20, sample, split)
-    trained = last(800, rows, 1000, sample)
-    everywhere = last(trained, rows + tested, rows, split)
-    of = replace(best(n=20, m=10, train_rows=rows, delta=0.1), idle=2)
-    found = of(Probe(rows=1000, test_rows=2000, train_correct=800, test_correct=1600))
-    assert round(found[1] * tested) == everywhere - trained
+@pytest.mark.parametrize(("m", "idle"), [(10, 2), (1, 0), (2, 2)])
+@pytest.mark.parametrize("s", [1000, 300_000])
+def test_every_event_has_its_share_of_delta(s, m, idle):
+    rows, t, n, delta, tested, wrong = 600_000, 150_000, 20, 0.1, 9000, 1800
+    sample, split, each = 0.7 * delta / max(m - idle, 1), 0.1 * delta / n, 0.2 * delta / (n * m)
+
+    def uppers(correct):
+        """Return the bound of two events and the bound of one."""
+        trained = last(correct, rows, s, sample) if s < rows else correct
+        two = last(trained, rows + t, rows, split) - trained
+        return two / t, (last(correct, s + t, s, sample / n) - correct) / t
+
+    is_two = np.subtract(*uppers(s // 2)) <= 0
+    estimator = bounds.Estimator("best", n, m, rows, t, delta, idle)
+    low, high = estimator(probed(s, tested, tested - wrong, s * 4 // 5))
+    assert is_two == (s == 1000)
+    assert low * t == pytest.approx(t - last(wrong, t, tested, each))
+    assert high == pytest.approx(uppers(s * 4 // 5)[1 - is_two])
 
 
 def test_the_intervals_of_the_paper_by_hand():
     log = math.log(4 * 3**2 / 0.1)
     upper = 0.8 + math.sqrt(log / (2 * S)) + math.sqrt(log / (2 * T))
     lower = 0.8 - math.sqrt(math.log(2 * 3**2 / 0.1) / (2 * TESTED_ON))
-    assert interval("paper") == pytest.approx((lower, upper), abs=1e-12)
+    estimator = bounds.Estimator("paper", n=3, m=5, train_rows=N, t=T, delta=0.1)
+    for rate in (0.8, 0.001, 0.999):  # within 0 and 1
+        found = estimator(probed(S, TESTED_ON, int(TESTED_ON * rate), int(S * rate)))
+        moved = int(S * rate) / S - 0.8, int(TESTED_ON * rate) / TESTED_ON - 0.8
+        expected = max(0, lower + moved[1]), min(1, upper + moved[0])
+        assert found == pytest.approx(expected, abs=1e-12)
+    assert estimator(probed(N, T, T // 2)) == (0.5, 0.5)
+
+
+class Given:
+    """Estimator that gives an interval."""
+
+    def __init__(self, kind, *interval):
+        self.kind, self.train_rows, self.t, self.interval = kind, 800, 200, interval
+
+    def __call__(self, _):
+        return self.interval
+
+
+@pytest.mark.parametrize(
+    ("interval", "then", "crossed"),
+    [
+        ((0.3, 0.9), (0.4, 0.8), False),
+        ((0.5, 0.7), (0.5, 0.7), False),
+        ((0.8, 0.9), (0.8, 0.8), False),
+        ((0.85, 0.9), (0.85, 0.9), True),
+        ((0.1, 0.3), (0.1, 0.3), True),
+    ],
+)
+def test_an_interval_is_intersected_with_the_one_before_unless_they_cross(interval, then, crossed):
+    chosen = Prospect(index=0, lower=0.2, upper=0.95, lower_old=0.4, upper_old=0.8)
+    probe = probed(100, 1000, 500, 60)
+    assert bounds.estimate(chosen, probe, Given("paper", *interval)) is crossed
+    assert (chosen.lower, chosen.upper) == then
+    assert (chosen.lower_before, chosen.upper_before) == (0.2, 0.95)
+    assert (chosen.above, chosen.below) == (interval[1] - 0.6, 0.5 - interval[0])
+    assert chosen.curve == [probe]
+
+    bounds.estimate(chosen, probed(800, 1000, 500), Given("paper", 0.5, 0.5))
+    assert (chosen.above, chosen.below) == (0, 0)
+
+
+@pytest.mark.parametrize("tested", [(700, 710, 720), (700, 500, 300), (300, 500, 700)])
+def test_what_was_concluded_from_a_refuted_assumption_is_forgotten(tested):
+    """Fitness says that training accuracy falls, and exploitiveness that test accuracy grows."""
+    curve = [probed(100 * 2**i, 1000, right, 90 * 2**i) for i, right in enumerate(tested)]
+    chosen = Prospect(index=0, lower=0.6, upper=0.92, curve=curve[:2])
+    bounds.estimate(chosen, curve[2], Given("best", 0.55, 0.95))
+    lower, upper = lowered(0.55, curve, 800), raised(0.95, curve, 1000)
+    assert chosen.lower == (lower if lower < 0.55 else 0.6)
+    assert chosen.upper == (upper if upper > 0.95 else 0.92)
+    assert (lower < 0.55, upper > 0.95) == (tested[2] == 300, tested[0] == 300)
+
+    bounds.estimate(chosen, probed(800, 1000, 700), Given("best", 0.7, 0.7))
+    assert (chosen.lower, chosen.upper) == (0.7, 0.7)

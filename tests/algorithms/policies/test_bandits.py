@@ -5,15 +5,20 @@ import pytest
 from scipy.stats import lomax
 
 from leaseboard.algorithms.policies.bandits import (
+    Average,
     EpsilonGreedy,
+    MaxUcb,
+    PosteriorMax,
     RandomArm,
     Softmax,
+    ThompsonSampling,
     UpperConfidenceBound,
     expected_improvement,
     max_ucb_index,
     softmax,
     ucb_index,
 )
+from leaseboard.algorithms.policies.policy import Problem
 from tests.simulation import SEVEN_GAUSSIANS, simulate
 
 
@@ -62,3 +67,134 @@ def test_baselines_of_table_1(policy, best, share):
 
     assert table.best.mean() == pytest.approx(best, abs=0.01)
     assert table.exploitation[:, 0].mean() == pytest.approx(share, abs=0.06)
+
+
+def started(algorithm, n_arms=3, budget=20, **given):
+    return algorithm.start(Problem(n_arms, budget, **given), 0)
+
+
+def pulled(policy, pulls, reward=lambda _: 0.5, cost=1.0):
+    """Return the arms of some pulls."""
+    arms = []
+    for _ in range(pulls):
+        arms.append(policy.select())
+        policy.update(arms[-1], reward(arms[-1]), cost)
+    return arms
+
+
+def test_average_gives_equal_shares_and_shares_out_again_what_an_arm_leaves():
+    policy = started(Average(), budget=10)
+    a, b, c = policy.certain()
+    assert len({tuple(Average().start(Problem(3, 9), s).certain()) for s in range(20)}) == 6
+    assert pulled(policy, 10) == [a] * 3 + [b] * 3 + [c] * 4
+
+    policy = started(Average(), budget=10)
+    assert pulled(policy, 1) == [a]
+    policy.retire(a, "dear")
+    assert policy.certain() == [b, c]
+    assert pulled(policy, 5) == [b] * 4 + [c]
+    policy.retire(c, "dear")  # after the last all others come again
+    assert (policy.certain(), pulled(policy, 4)) == ([b], [b] * 4)
+
+    policy = started(Average(retire_after=2), budget=10)
+    for _ in range(2):
+        policy.update(a, 0.0, 1.0, "boom")
+    assert pulled(policy, 8) == [b] * 4 + [c] * 4
+    assert started(Average(), budget=2).certain() == []
+    policy = started(Average(), 2, 3.0, unit="cpu_seconds")
+    first, second = policy.certain()
+    assert pulled(policy, 5, cost=0.75) == [first] * 2 + [second] * 3
+
+
+def test_constant_arms_are_pulled_once_where_ucb_freezes_them_and_others_are_left():
+    def favours(arm):
+        return float(arm == 1)
+
+    mixed = (True, False, True)
+    frozen = UpperConfidenceBound(freeze_constant_arms=True)
+    policy = started(frozen, tunable=mixed)
+    assert pulled(policy, 20, favours).count(1) == 1
+    for arm in (0, 2):
+        policy.retire(arm, "dear")
+    assert policy.select() == 1
+    for algorithm, tunable in (
+        (frozen, (True,) * 3), (frozen, (False,) * 3), (UpperConfidenceBound(), mixed)
+    ):  # fmt: skip
+        assert pulled(started(algorithm, tunable=tunable), 20, favours).count(1) > 8
+    policy = started(UpperConfidenceBound(gamma=20))
+    pulled(policy, 3, favours)
+    bonus = np.sqrt(2 * np.log(4))
+    assert policy.standing()["index"] == pytest.approx([bonus, 20 + bonus, bonus])
+
+
+def test_max_ucb_rescales_what_was_seen():
+    for rewards, expected in (((0.2, 0.8, 0.5), (0.01, 0.99, 0.5)), ((0.4,) * 3, (0.01,) * 3)):
+        policy = started(MaxUcb(alpha=0.5))
+        pulled(policy, 3, rewards.__getitem__)
+        found = policy.standing()["index"]
+        assert found == pytest.approx(np.array(expected) + (0.5 * np.log(4)) ** 2)
+
+
+@pytest.mark.parametrize("make", [EpsilonGreedy, Softmax])
+def test_the_largest_mean_or_maximum_is_followed(make):
+    surely = {EpsilonGreedy: {"epsilon": 0.0}, Softmax: {"temperature": 1e-3}}[make]
+    for value, best in (("mean", 1), ("best", 0)):
+        policy = started(make(value=value, **surely))
+        for arm, reward in ((0, 0.9), (1, 0.6), (2, 0.1), (0, 0.1), (1, 0.6), (2, 0.1)):
+            policy.update(arm, reward)
+        assert {policy.select() for _ in range(20)} == {best}
+        policy.retire(best, "dear")
+        assert {policy.select() for _ in range(20)} == {1 - best}
+    loosely = {EpsilonGreedy: {"epsilon": 1.0}, Softmax: {"temperature": 1e3}}[make]
+    policy = started(make(**loosely))
+    assert np.bincount(pulled(policy, 303, float)[3:]) == pytest.approx([100] * 3, abs=25)
+    policy.retire(1, "dear")
+    assert {policy.select() for _ in range(30)} == {0, 2}
+
+
+def test_thompson_sampling_counts_a_feedback_as_a_success_by_its_size():
+    policy = started(ThompsonSampling(), 2, 200)
+    arms = pulled(policy, 200, float)  # the first arm never, the second always
+    assert policy._successes.tolist() == [0, arms.count(1)]
+    assert 180 < arms.count(1) < 200
+    policy = started(ThompsonSampling(), 1, 2000)
+    pulled(policy, 2000, lambda _: 0.3)
+    assert policy._successes[0] == pytest.approx(600, abs=60)
+
+
+def improvement(gap, spacings, excess, scale):
+    beta = 0.6 * scale + excess
+    return beta / (2 + spacings) * (1 + gap / beta) ** -(2 + spacings)
+
+
+def test_posterior_max_by_hand():
+    policy = started(PosteriorMax(first=("c", "none")), names=("a", "b", "c"))
+    assert policy.certain() == [2, 0, 1]
+    policy.update(2, 0.5, 2.0)
+    policy.update(0, 0.3, 1.0)
+    policy.update(1, 0.0, 1.0, "crash")  # censored: as the worst of the others
+    behind = improvement(0.2, 0, 0.0, 0.1)
+    expected = [behind / 2, behind / 2, improvement(0, 0, 0.0, 0.1) / 2 / 2]
+    assert policy.standing()["index"] == pytest.approx(expected)
+
+    for reward in (
+        0.4,
+        0.7,
+        0.2,
+        0.6,
+    ):  # one record in four, of which .5 + 1/3 + 1/4 + 1/5 expected
+        policy.update(2, reward, 1.0)
+    policy.update(0, 0.0, 3.0, "crash")
+    rate = (2 + 1) / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6
+    long = improvement(0, 3, 0.7 + 0.6 + 0.5 - 3 * 0.4, 0.1) * rate / (6 / 5)
+    short = improvement(0.4, 0, 0.0, 0.1) * (2 / (2 + 1 / 2)) / 3 / 2
+    never = improvement(0.4, 0, 0.0, 0.1) / 2
+    assert policy.standing()["index"] == pytest.approx([short, never, long])
+
+
+def test_posterior_max_before_any_trial_is_completed():
+    policy = started(PosteriorMax(retire_after=0), 2)
+    for arm in (0, 1, 0):
+        policy.update(arm, 0.0, 0.0, "crash")
+    alike = improvement(0, 0, 0.0, 1e-3) / 1e-9
+    assert policy.standing()["index"] == pytest.approx([alike / 3, alike / 2])
