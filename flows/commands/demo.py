@@ -41,7 +41,7 @@ def demo(output: Annotated[Path, opt("Path to write to.", "PATH")] = FOLDER) -> 
     say("\n2. Predict days whose revenue is not known yet.\n")
     predictions = folder / "predictions.csv"
     learn.predict(str(model), folder / "next_days.csv", output=predictions)
-    say("".join(predictions.open().readlines()[:4]))
+    say("".join(predictions.read_text().splitlines(keepends=True)[:4]))
 
     codes = []
     for number, name, what in ((3, "stream", "the stream"), (4, "table", "a table")):
