@@ -21,7 +21,7 @@ from hypothesis.internal.conjecture import providers
 
 from benchmarks import postgresql as servers
 from leaseboard.tasks.machine.environment import ONE_THREAD
-from tests.zygote import Zygote, starting
+from tests.zygote import Zygote, remember, starting
 
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
 hypothesis.settings.register_profile(
@@ -149,6 +149,7 @@ def environment(tmp_path_factory):
     before = dict(os.environ)
     os.environ["PREFECT_HOME"] = str(tmp_path_factory.mktemp("prefect"))
     prepare_environment()
+    remember()
     yield
     os.environ.clear()
     os.environ.update(before)

@@ -84,8 +84,8 @@ class Sweep:
     call: Caller = in_fork
     passages: int = 2
     """Passages of a point at which the command is killed: the first, and others spread evenly."""
-    full: bool = True
-    """Whether the disk is also full at each point, from its first passage on."""
+    full: tuple[str, ...] = ()
+    """Beginnings of points at which the disk is also full, from their first passage on."""
     passes: Collection[str] = ()
     points: Collection[str] = tuple(POINTS)
     cases: int = 0
@@ -113,7 +113,7 @@ class Sweep:
             count = points[point]
             for number in sorted({1 + n * count // self.passages for n in range(self.passages)}):
                 self._case(f"{point}=kill@{number}", whole, kills=True)
-            if self.full:
+            if point.startswith(self.full):
                 self._case(f"{point}=disk-full", whole)
 
     def _case(self, failpoint: str, whole: Any, *, kills: bool = False) -> None:

@@ -12,6 +12,7 @@ import array
 import contextlib
 import ctypes
 import fcntl
+import functools
 import gc
 import importlib.abc
 import importlib.machinery
@@ -53,6 +54,16 @@ PACKAGE = "leaseboard."
 OURS = f"{PACKAGE}tasks."
 _DIE_WITH_PARENT, _NAME, _BECOME_SUBREAPER = 1, 15, 36  # PR_SET_… of linux/prctl.h
 _adopting = threading.Lock()
+
+
+def remember():
+    """Compute once what depends on what is installed alone: commands, and the schema of MLflow."""
+    for place, name in (("typer.main", "get_command"),
+                        ("mlflow.store.db.utils", "_get_latest_schema_revision")):  # fmt: skip
+        module = importlib.import_module(place)
+        found = getattr(module, name)
+        if not hasattr(found, "cache_info"):
+            setattr(module, name, functools.cache(found))
 
 
 def prctl(option, value):
@@ -198,6 +209,9 @@ def serve(place):
                 algorithm, "synthetic:fried?rows=9", 0, 0
             )
             sys.modules["leaseboard.tasks.jobs.run"].identify(job, environment)
+        remember()
+        sys.modules["typer"].main.get_command(sys.modules["leaseboard.flows.cli"].app)
+        sys.modules["mlflow.store.db.utils"]._get_latest_schema_revision()
         put_aside()
     gc.freeze()
     gc.enable()

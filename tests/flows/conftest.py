@@ -1,3 +1,4 @@
+import gc
 import importlib
 import os
 import shutil
@@ -157,6 +158,7 @@ def swept(tmp_path_factory, empty_store):
         with pytest.raises(SystemExit):
             main(update(0))
     warm.close()
+    gc.freeze()
     made = Live(empty_store, tmp_path_factory.mktemp("swept"))
     yield made
     made.close()

@@ -13,6 +13,8 @@ IMPORTS = (
     "leaseboard.flows.live_update", "leaseboard.flows.live_flow", "prefect.events",
     "mlflow.store.tracking.sqlalchemy_store",
     "mlflow.store.model_registry.sqlalchemy_store", "leaseboard.tasks.models.registry",
+    "leaseboard.tasks.serve.app", "leaseboard.tasks.serve.champion", "uvicorn",
+    "uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.h11_impl",
 )  # fmt: skip
 """What forks of this process need not import each."""
 
@@ -95,10 +97,11 @@ class Live:
         (self.folder / "said").write_text("")
         self.events.write_text("")
 
-    def new(self, last=0, **given):
-        """Make it, with updates of some days."""
+    def new(self, last=0, every="5d"):
+        """Make it, with updates of some days and a candidate each so often."""
         shutil.rmtree(self.home, ignore_errors=True)
-        world = World(self.home, KEEP + ALERTS.format(self.webhook.address), **given)
+        keep = KEEP.replace("every: 5d", f"every: {every}")
+        world = World(self.home, keep + ALERTS.format(self.webhook.address), rows=10)
         (self.home / "mlruns").mkdir()
         shutil.copy(self.store, self.home / "mlruns" / "mlflow.db")
         for number in range(last + 1):
@@ -121,7 +124,7 @@ class Live:
         trouble(self.new())
 
     def with_challenger(self):
-        self.new(6)
+        self.new(2, every="1d")
 
     def has_said(self, home):
         """Return whether a change by hand was reported, and is finished."""

@@ -101,7 +101,8 @@ def test_callers_who_ask_again_lose_nothing_and_double_nothing(swept, capsys):
         [], swept.folder, prepare, after_update, is_done=lambda _: True, before=swept.clear,
         call=call,
     )  # fmt: skip
-    sweep.passages, sweep.passes = 1, [each for each in POINTS if each.startswith("serve.")]
+    sweep.passages, sweep.full = 1, ("serve.before", "store.")
+    sweep.passes = [each for each in POINTS if each.startswith("serve.")]
     sweep.run()
     with capsys.disabled():
         print(f"\nlive serve: {sweep.cases} cases, {len(sweep.faults)} faults")

@@ -81,8 +81,8 @@ def test_the_sweep_of_an_update_finds_a_label_that_is_learned_twice(monkeypatch,
         world.deliver(1, world.day(1))
 
     sweep = Sweep(
-        update(1), swept.folder, prepare, swept.outcome, before=swept.clear, full=False,
-        points=("live.after-batch",), passages=2,
+        update(1), swept.folder, prepare, swept.outcome, before=swept.clear,
+        points=("live.after-batch",),
     )  # fmt: skip
     sweep.run()
     (fault,) = sweep.faults
