@@ -89,28 +89,24 @@ class Environment(ABC):
     """
 
     kind: ClassVar[str]
-    to_be_spent: ClassVar[bool]
+    to_be_spent: ClassVar[bool] = True
     """Whether the budget is the work to be done, not only a limit of what it may cost."""
 
-    actions: ClassVar[frozenset[str]]
-    """The methods by which an algorithm acts on it: they spend its budget or make its score."""
-
-    paid: ClassVar[frozenset[str]] = frozenset()
-    """Those of them that are answered at a price; without any, an algorithm predicts."""
-
-    unit: str
     budget: float
-    seed: int
     at: float
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str, budget: float, seed: int) -> None:
+        if not budget >= 0:
+            raise UsageError(f"a budget of {budget} {unit} is negative: give some, or 0 for none")
+        self.unit, self.budget, self.seed, self.at = unit, budget, seed, 0
+        self._cost: Cost | None = None
         self._notes: dict[str, float] = {}
         self._made: dict[Callable[..., Any], Any] = {}
 
     @property
     def cost(self) -> Cost | None:
         """The cost that the job is charged; None for the time that its algorithm takes."""
-        return None
+        return self._cost
 
     def note(self, metrics: Mapping[str, float]) -> None:
         """Take metrics that the run reports in addition to its score."""

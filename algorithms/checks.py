@@ -37,6 +37,11 @@ from leaseboard.algorithms.testing import CUTS, Tiny, tiny_environment
 Check = Callable[[Algorithm], None]
 
 WITH_CLASSES = (StreamEnvironment.kind, HoldoutEnvironment.kind)
+"""Where an algorithm predicts; elsewhere it asks, and pays for answers."""
+
+PAID = frozenset(("pull", "pull_joint", "probe", "probe_fold", "confirm", "test", "fit"))
+ACTIONS = PAID | {"record", "skip", "submit", "crown", "fail", "note"}
+"""Methods by which an algorithm acts on an environment, and those answered at a price."""
 
 
 class ActionRecorder:
@@ -61,7 +66,7 @@ class ActionRecorder:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.env, name)
-        return partial(self._act, name, found) if name in self.env.actions else found
+        return partial(self._act, name, found) if name in ACTIONS else found
 
     def _act(self, name: str, method: Any, *given: Any, **named: Any) -> Any:
         self.actions.append((name, tuple(map(copy.copy, (*given, *named.values())))))
@@ -187,8 +192,8 @@ def first_difference(same: int, one: Played, other: Played) -> str:
 def _known(run: Played, same: int) -> dict[str, list[str]]:
     """Return what a run did until so many answers were alike, by kind."""
     env, actions, log = run.env, run.actions, run.log
-    if env.paid:
-        asked = [i for i, (name, _) in enumerate(actions) if name in env.paid]
+    if env.kind not in WITH_CLASSES:
+        asked = [i for i, (name, _) in enumerate(actions) if name in PAID]
         until = asked[same] + 1 if same < len(asked) else None  # the next question too
         answers = [i for i, e in enumerate(log) if isinstance(e, TrialFinished | ProbeFinished)]
         last = answers[same - 1] + 1 if 0 < same <= len(answers) else 1

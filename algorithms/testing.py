@@ -18,8 +18,6 @@ from leaseboard.algorithms.environments.holdout import (
 )
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.samples import (
-    FoldProbe,
-    Folds,
     FoldsEnvironment,
     KnownVerdicts,
     Probes,
@@ -196,34 +194,35 @@ class _Learners(_Source, Probes):
         source = self._others if self._is_other(configuration, rows, test_rows) else self._own
         return source.measure(configuration, rows, test_rows)
 
-    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+    def measure_fold(
+        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
+    ) -> Probe:
         """Return a probe on the rows of the other folds."""
         tested = len(range(fold, rows, folds))
         probe = self.measure(configuration, rows - tested, tested)
         return replace(probe, train_correct=None, half_correct=None)
 
 
-class _Folds(_Source, Folds):
+class _Folds(_Learners):
     """Verdicts that are known; a broken set's first configuration fails in one fold."""
-
-    folds = 4
 
     def __init__(self, tiny: Tiny) -> None:
         super().__init__(tiny)
-        self.configurations = _simulated(tiny)
-        drawn = generator(0, "simulated folds").random((tiny.choices, 500))
-        self._right = np.array_split(drawn < _accuracies(tiny)[:, None], self.folds, axis=1)
+        self.train_rows, self.test_rows = 500, 0
+        self._right = generator(0, "simulated folds").random((tiny.choices, 500))
 
-    def measure(self, configuration: int, fold: int) -> FoldProbe:
-        right = self._right[fold][configuration] ^ self._is_other(configuration, fold)
-        rows, tested = 500 - len(right), len(right)
+    def measure_fold(
+        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
+    ) -> Probe:
+        drawn = np.array_split(self._right[configuration], folds)[fold]
+        right = (drawn < _accuracies(self.tiny)[configuration]) ^ self._is_other(
+            configuration, fold
+        )
+        probe = Probe(rows=rows - len(right), test_rows=len(right), fit_cpu=1.0, fit_wall=1.0)
         if self.tiny.broken and configuration == 0 and fold == 1:
-            return FoldProbe(rows=rows, test_rows=tested, status="crash", reason="NaN in the loss")
-        verdicts = "".join("01"[each] for each in right.astype(int))
-        return FoldProbe(
-            rows=rows, test_rows=tested, test_correct=int(right.sum()), right=verdicts,
-            fit_cpu=1.0, fit_wall=1.0,
-        )  # fmt: skip
+            return replace(probe, status="crash", reason="NaN in the loss")
+        signs = "".join("01"[each] for each in right.astype(int))
+        return replace(probe, test_correct=int(right.sum()), right=signs)
 
 
 class _Fits(_Source):
@@ -258,7 +257,7 @@ ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
     "pulls": _pulls,
     "samples": _samples,
     "systems": _systems,
-    "folds": lambda tiny: FoldsEnvironment(_Folds(tiny), budget=tiny.budget),
+    "folds": lambda tiny: FoldsEnvironment(_Folds(tiny), 4, budget=tiny.budget),
 }
 
 CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {

@@ -19,15 +19,14 @@ worst.
 Where intervals do not separate, samples of doubling sizes cost twice what they lead to. So there
 is an allowance: `SHARE` of what Full-run would take, and what it would take for those that have
 been dropped. Beyond it configurations are trained in full, which Full-run would do too. So the
-whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right, and but
-for the first samples of learners whose time does not grow with the rows. All of it is decided by
-recorded seconds, so that a replay decides alike.
+whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right. All of
+it is decided by recorded seconds, so that a replay decides alike.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import fmean
 
 from leaseboard.algorithms.environments.selecting import Probe
 
@@ -160,16 +159,6 @@ def worthwhile(sizes: Sequence[int], full: int) -> list[int]:
 ROWS_SHARE = 0.3
 """Of the seconds of a fit, at least, which grow with its rows; the rest may be overhead."""
 
-NOISE = 0.1
-"""Fits whose seconds differ by no more than this share took the same time."""
-
-KIN = 2.0
-"""Two of a learner are alike if neither's first sample took so many times longer than the other's.
-"""
-
-DEAR = 10.0
-"""Times the median sample's seconds: who takes longer waits for the others, and skips a size."""
-
 QUARTER = 0.25
 """Of a full training, which samples may cost together that are expected to spare one."""
 
@@ -225,32 +214,9 @@ class Allowance:
         return self._spent() + asked <= SHARE * cost(self.prospects) + cost(gone)
 
     def pays(self, chosen: Prospect, samples: Sequence[int]) -> bool:
-        """Return whether all of these samples together cost a small part of the full training.
-
-        They never do with learners whose time does not grow with the rows.
-        """
+        """Return whether all of these samples together cost a small part of the full training."""
         asked = sum(self._asked(chosen, rows) for rows in samples)
         return asked <= QUARTER * self._in_full(chosen)
-
-    def dear(self, chosen: Prospect) -> bool:
-        """Return whether its samples take much longer than those of others."""
-        return self._long(chosen.curve[-1])
-
-    def waits(self, candidate: Prospect) -> bool:
-        """Return whether one that was never probed waits for what others of its learner will show.
-
-        Where samples of two of a learner, and of all of it that were probed, took many times what
-        samples take, a second one shows whether their time grows with the rows at all. If it does
-        not, samples are a waste for the others of that learner: full training costs as much.
-        """
-        kin = self._kin(candidate)
-        if len(kin) < 2 or not all(self._long(each.curve[0]) for each in kin):
-            return False
-        return self.flat(candidate) or all(len(each.curve) < 2 for each in kin)
-
-    def flat(self, candidate: Prospect) -> bool:
-        """Return whether the time of one of its learner does not grow with the rows."""
-        return any(self._flat(each) for each in self._kin(candidate))
 
     def most_useful(self, omega: Sequence[Prospect]) -> Prospect:
         """Return which to train in full: where a second buys most of the doubt about the leader.
@@ -270,17 +236,11 @@ class Allowance:
         last = chosen.curve[-1]
         return self._fit(chosen, rows) + (last.train_cpu + last.test_cpu) * rows / last.rows
 
-    def _kin(self, candidate: Prospect) -> list[Prospect]:
-        """Return those of its learner that were probed."""
-        return [c for c in self.prospects if c.learner == candidate.learner and c.curve]
-
-    def _long(self, probe: Probe) -> bool:
-        """Return whether a probe took many times what samples take."""
-        return probe.cpu() > DEAR * median(self._samples())
-
     def _projected(self, candidate: Prospect, unknown: float = math.inf) -> float:
         """Return the expected seconds of full training and test, by its learner if not probed."""
-        kin = [candidate] if candidate.curve else self._kin(candidate)
+        learner = candidate.learner
+        kin = [c for c in self.prospects if c.learner == learner and c.curve]
+        kin = [candidate] if candidate.curve else kin
         return fmean(map(self._in_full, kin)) if kin else unknown
 
     def _in_full(self, candidate: Prospect) -> float:
@@ -289,53 +249,17 @@ class Allowance:
         return self._fit(candidate, self.full) + last.test_cpu / last.test_rows * self.tested
 
     def _fit(self, candidate: Prospect, rows: int) -> float:
-        """Return the seconds of a fit: on the line, in part in proportion, or as the last.
+        """Return the seconds of a fit: on the line, or at least in part in proportion.
 
         Short fits are mostly overhead, so that their line may be far too low.
         """
         curve = candidate.curve
-        if any(self._flat(each) for each in self.prospects if _alike(each, candidate)):
-            return curve[-1].fit_cpu
         return max(fit_seconds(curve, rows), fit_seconds(curve[-1:], rows))
 
-    def _flat(self, candidate: Prospect) -> bool:
-        """Return whether four times the rows took no longer, though fits were not short."""
-        samples = [probe for probe in candidate.curve if probe.rows < self.full]
-        if not samples or 2 * samples[-1].fit_cpu < fmean(self._samples() + self._awaited()):
-            return False
-        return any(
-            4 * probe.rows <= samples[-1].rows
-            and samples[-1].fit_cpu <= (1 + NOISE) * probe.fit_cpu
-            for probe in samples
-        )
-
     def _spent(self) -> float:
-        """Return what samples have cost: of each at most the full training.
-
-        Those that prove to cost as much on a sample are few, and not charged to the others.
-        """
-        probed = [each for each in self.prospects if each.curve]
-        return sum(min(sum(self._samples(each)), self._in_full(each)) for each in probed)
-
-    def _samples(self, *of: Prospect) -> list[float]:
-        """Return the seconds of the samples of some, by default of all."""
-        curves = [each.curve for each in of or self.prospects]
-        return [probe.cpu() for curve in curves for probe in curve if probe.rows < self.full]
-
-    def _awaited(self) -> list[float]:
-        """Return the expected seconds of first samples that were not taken yet."""
-        awaited = [self._kin(each) for each in self.prospects if not each.curve]
-        return [fmean(each.curve[0].cpu() for each in kin) for kin in awaited if kin]
-
-
-def _alike(one: Prospect, other: Prospect) -> bool:
-    """Return whether two are the same, or of one learner and as fast on their first sample."""
-    if one is other:
-        return True
-    if one.learner != other.learner or not (one.curve and other.curve):
-        return False
-    first, second = one.curve[0].fit_cpu, other.curve[0].fit_cpu
-    return first < KIN * second and second < KIN * first
+        """Return what samples have cost."""
+        curves = [each.curve for each in self.prospects]
+        return sum(probe.cpu() for curve in curves for probe in curve if probe.rows < self.full)
 
 
 def samples_needed(

@@ -84,8 +84,7 @@ class ABC(samples.SamplesAlgorithm):
       fewer than three, fitness is checked, larger samples are tested on more rows
       (`leaseboard.algorithms.abc_selection.bounds`), and full
       training takes the place of samples that would not pay or would not separate any
-      (`leaseboard.algorithms.abc_selection.schedulers`), and of the first samples of learners that
-      were seen to take as long on few rows as on many; not under a time limit.
+      (`leaseboard.algorithms.abc_selection.schedulers`); not under a time limit.
     - But for ``paper`` bounds and under a time limit none is pruned by the bound of one with
       fewer than three samples, and for good only when the full training of the answer has reached
       the bound that they were pruned by. As the score's it is charged to no one, unless it refutes
@@ -238,29 +237,19 @@ class ABC(samples.SamplesAlgorithm):
     ) -> tuple[Prospect, int]:
         """Return the next sample of the chosen one or another; else a full training."""
         full = sizes[-1]
-        worth: list[tuple[Prospect, int]] = []
-        waiting: list[Prospect] = []
         for each in (chosen, *schedulers.by_upper_bound(omega)):
             if each.rows == full:
                 continue
             rows = _next_size(each, sizes)
-            if len(each.curve) == 1 and allowance.dear(each):
-                rows = sizes[min(sizes.index(rows) + 1, len(sizes) - 1)]
             if rows == full or not allowance.covers(each, rows, omega):
                 continue
             if not each.curve:
-                if not allowance.waits(each):
-                    return each, rows
-                waiting.append(each)
-                continue
+                return each, rows
             larger = [size for size in sizes[:-1] if size >= rows]
             needed = samples_needed(each, omega, larger, self.epsilon)
             if needed and allowance.pays(each, needed):
-                worth.append((each, rows))
-        if worth:
-            return next((found for found in worth if not allowance.dear(found[0])), worth[0])
-        unknown = [each for each in waiting if not allowance.flat(each)]
-        return (unknown[0], sizes[0]) if unknown else (allowance.most_useful(omega), full)
+                return each, rows
+        return allowance.most_useful(omega), full
 
     def _check_fitness(self, env: SamplesEnvironment, chosen: Prospect, probe: Probe) -> Run:
         """Report if a rise of the training accuracy is beyond chance and worth epsilon."""

@@ -18,7 +18,7 @@ from leaseboard.algorithms import seeds
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
 from leaseboard.algorithms.environments.arrays import losses, read_only, taken
 from leaseboard.algorithms.environments.stream import Progressive
-from leaseboard.algorithms.errors import DivergedError, UsageError
+from leaseboard.algorithms.errors import DivergedError
 from leaseboard.algorithms.events import Measured
 from leaseboard.algorithms.measures import Measures, of_test
 
@@ -106,9 +106,9 @@ class HoldoutEnvironment(Environment):
     """
 
     kind: ClassVar[str] = "holdout"
-    to_be_spent: ClassVar[bool] = True
-    actions: ClassVar[frozenset[str]] = frozenset(("record", "skip", "submit", "note"))
-    unit = "examples"
+
+    budget: int
+    at: int
 
     def __init__(
         self,
@@ -118,19 +118,16 @@ class HoldoutEnvironment(Environment):
         budget: int | None = None,
         score_on: Literal["test", "progressive"] = "test",
     ) -> None:
-        super().__init__()
         self.n_train: int = len(holdout.train.labels)
         available = self.n_train * passes
-        self.budget: int = available if budget is None else min(budget, available)
+        super().__init__("examples", min(available if budget is None else budget, available), seed)
         train, test = (
             Part(read_only(part.rows), read_only(part.labels), part.texts)
             for part in (holdout.train, holdout.test)
         )
         self.holdout = replace(holdout, train=train, test=Unlabelled(test.rows, test.texts))
         self._test_labels = test.labels
-        self.seed = seed
         self.scores_test = score_on == "test"
-        self.at: int = 0
         first_pass = min(self.n_train, self.budget)
         self._task = "classes" if holdout.classes else holdout.task
         self._progressive = Progressive(train.labels, self._task, first_pass)
@@ -331,28 +328,14 @@ class SystemsEnvironment(Environment):
 
     kind: ClassVar[str] = "systems"
     to_be_spent: ClassVar[bool] = False
-    paid: ClassVar[frozenset[str]] = frozenset(("fit",))
-    actions: ClassVar[frozenset[str]] = paid | {"note"}
-    unit = "cpu_seconds"
 
     def __init__(
         self, fits: Fits, truth: Values, task: str, budget: float = 30.0, seed: int = 0
     ) -> None:
-        super().__init__()
-        if not budget >= 0:
-            raise UsageError(f"a budget of {budget} CPU seconds is negative: give some, or 0")
-        self.task = task
-        self.budget = budget
-        self.seed = seed
-        self.at: float = 0
-        self._fits = fits
-        self._truth = truth
+        super().__init__("cpu_seconds", budget, seed)
+        self.task, self._fits, self._truth = task, fits, truth
         self._fit: SystemFit | None = None
-
-    @property
-    def cost(self) -> Cost:
-        """Cost of the fit when it was run."""
-        return Cost(spent_cpu_seconds=0.0) if self._fit is None else self._fit.cost
+        self._cost = Cost(spent_cpu_seconds=0.0)
 
     def fit(self, system: str, seed: int) -> None:
         """Let `system` learn and predict, once; the budget is charged its recorded cost.
@@ -367,7 +350,7 @@ class SystemsEnvironment(Environment):
         fit = self._fits.fit(system, seed, self.budget)
         if fit.predictions.shape != self._truth.shape or not np.isfinite(fit.predictions).all():
             raise DivergedError(f"{system} did not predict a finite number for each test row")
-        self._fit = fit
+        self._fit, self._cost = fit, fit.cost
         self.at = min(self.budget, fit.cost.cpu_seconds)
 
     def score(self) -> Score:
@@ -379,7 +362,7 @@ class SystemsEnvironment(Environment):
         truth, found = self._truth, self._fit.predictions
         more = of_test(self.task, truth, found, n_classes=1 + int(max(truth.max(), found.max())))
         value = more.get("r2" if regression else "accuracy", 0.0)
-        overrun = max(0.0, self.cost.cpu_seconds / self.budget - 1)
+        overrun = max(0.0, self._fit.cost.cpu_seconds / self.budget - 1)
         return Score(value, metric, "max", {**self._notes, **more, "overrun": overrun})
 
 

@@ -148,9 +148,8 @@ class PullsEnvironment(Environment):
     """
 
     kind: ClassVar[str] = "pulls"
-    to_be_spent: ClassVar[bool] = True
-    paid: ClassVar[frozenset[str]] = frozenset(("pull", "pull_joint"))
-    actions: ClassVar[frozenset[str]] = paid | {"note"}
+
+    unit: Unit
 
     def __init__(
         self,
@@ -163,38 +162,25 @@ class PullsEnvironment(Environment):
         shares: bool = False,
         reserve: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        super().__init__()
-        if not budget >= 0:
-            raise UsageError(f"a budget of {budget} {unit} is negative: give some, or 0 for none")
-        self.unit: Unit = unit
-        self.budget = budget
-        self.seed = seed
+        super().__init__(unit, budget, seed)
         self.metric = metric
-        self.at: float = 0
-        self.arms = trials.arms
-        self.tunable = trials.tunable
-        self.best: Trial | None = None
-        self.shares = shares
-        self._reserve = reserve
-        self._cost = Cost()
-        self._trials = trials
-        self._next = [0] * len(trials.arms)
-        self._pulls = [0] * len(trials.arms)
+        self.arms, self.tunable = trials.arms, trials.tunable
         self._best: Trial | None = None
+        self.shares = shares and unit != "trials"
+        self.pulls = [0] * len(trials.arms)
+        self._reserve = reserve
+        self._trials = trials
+        self._spent = Cost()
+        self._next = [0] * len(trials.arms)
         self._n_admitted = len(trials.arms)
         self._champion: int | None = None
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
 
     @property
-    def pulls(self) -> list[int]:
-        """Number of trials of each arm."""
-        return list(self._pulls)
-
-    @property
     def cost(self) -> Cost:
         """Cost of all trials when they were run; replayed ones add nothing to what is spent."""
-        return replace(self._cost, spent_cpu_seconds=self._trials.spent_cpu_seconds)
+        return replace(self._spent, spent_cpu_seconds=self._trials.spent_cpu_seconds)
 
     def prefetch(self, arms: Sequence[int]) -> None:
         """Announce the arms that will be pulled next, each once, for any rewards."""
@@ -224,7 +210,7 @@ class PullsEnvironment(Environment):
     def pull_joint(self, optimiser: str) -> Generator[Event, None, Trial]:
         """Run the next trial of an optimiser that chooses the arm itself."""
         n, left = self._joint_pulls[optimiser], self._left()
-        if self.shares and self.unit != "trials":
+        if self.shares:
             left = max(0.0, left - self._reserve())
         trial = self._trials.joint_trial(optimiser, n, self._limit(left))
         self._joint_pulls[optimiser] += 1
@@ -232,7 +218,7 @@ class PullsEnvironment(Environment):
         return (yield from self._charge(trial, left))
 
     def _lease(self, arm: int) -> Event:
-        n = self._pulls[arm]
+        n = self.pulls[arm]
         return events.LeaseGranted(at=self.at, configuration=arm, amount=n + 1, fresh=n == 0)
 
     def _limit(self, most: float) -> float:
@@ -249,20 +235,28 @@ class PullsEnvironment(Environment):
         LeaseboardError
             If all trials failed.
         """
-        pulled = sum(self._pulls)
+        pulled = sum(self.pulls)
         if not pulled:
             return Score(math.nan, self.metric, "max")
         best = self._best
         if best is None:
-            raise self._why_nothing()
+            if set(self._failures) <= {OVERRUN, OVER_ITS_SHARE, UNAFFORDABLE}:
+                raise NoTrialError(
+                    f"no trial was completed in a budget of {self.budget:g} {self.unit}: raise it"
+                )
+            (reason, times), *_ = self._failures.most_common(1)
+            raise LeaseboardError(
+                f"all {pulled} trials failed, {times} of them because {reason!r}:"
+                " choose another space or raise the limits of a trial"
+            )
         metrics = {
             **best.measures,
             "test": math.nan if best.test is None else best.test,
             "trials": float(pulled),
             "failed_trials": float(self._failures.total()),
-            "arms_pulled": float(sum(count > 0 for count in self._pulls)),
+            "arms_pulled": float(sum(count > 0 for count in self.pulls)),
         }
-        for arm, pulls in zip(self.arms, self._pulls, strict=True):
+        for arm, pulls in zip(self.arms, self.pulls, strict=True):
             metrics[f"exploitation.{arm}"] = pulls / pulled
         return Score(best.reward, self.metric, "max", self._notes | metrics)
 
@@ -276,13 +270,13 @@ class PullsEnvironment(Environment):
 
     def _may_take(self, arm: int) -> float:
         """Return what a trial of `arm` may cost."""
-        left, waiting = self._left(), self._pulls.count(0)
-        if not self.shares or self.unit == "trials":
+        left, waiting = self._left(), self.pulls.count(0)
+        if not self.shares:
             return left
         left = max(0.0, left - self._reserve())
         if waiting == len(self.arms) and self._trials.stoppable and self._trials.stoppable[arm]:
             return left * OF_FIRST
-        return left / max(LEAST_TRIALS, waiting if self._pulls[arm] == 0 else 0)
+        return left / max(LEAST_TRIALS, waiting if self.pulls[arm] == 0 else 0)
 
     def _charge(self, trial: Trial, most: float) -> Generator[Event, None, Trial]:
         """Charge and report `trial`, which may cost `most`; return what a policy sees of it."""
@@ -299,9 +293,9 @@ class PullsEnvironment(Environment):
         elif trial.ended:
             self._next[trial.arm] += 1
         self.at = min(self.budget, self.at + cost)
-        self._pulls[trial.arm] += 1
+        self.pulls[trial.arm] += 1
         feedback = replace(trial, parameters=dict(trial.parameters), test=None, measures={})
-        self._cost = self._cost.plus(trial.cpu_seconds, trial.wall_seconds)
+        self._spent = self._spent.plus(trial.cpu_seconds, trial.wall_seconds)
         number, self._n_admitted = self._n_admitted, self._n_admitted + 1
         yield events.ConfigurationAdmitted(
             at=self.at,
@@ -325,21 +319,10 @@ class PullsEnvironment(Environment):
         if trial.status != "ok":
             self._failures[trial.reason] += 1
         elif (trial.fidelity == 1 or self.shares) and _standing(trial) > _standing(self._best):
-            self._best, self.best = trial, feedback
+            self._best = trial
             yield events.ChampionChanged(at=self.at, configuration=number, previous=self._champion)
             self._champion = number
         return feedback
-
-    def _why_nothing(self) -> LeaseboardError:
-        if set(self._failures) <= {OVERRUN, OVER_ITS_SHARE, UNAFFORDABLE}:
-            return NoTrialError(
-                f"no trial was completed in a budget of {self.budget:g} {self.unit}: raise it"
-            )
-        (reason, times), *_ = self._failures.most_common(1)
-        return LeaseboardError(
-            f"all {sum(self.pulls)} trials failed, {times} of them because {reason!r}:"
-            " choose another space or raise the limits of a trial"
-        )
 
 
 class PullsAlgorithm(Algorithm[PullsEnvironment]):

@@ -94,10 +94,12 @@ class Probes(ABC):
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
 
-    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+    def measure_fold(
+        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
+    ) -> Probe:
         """Train on the first `rows` training rows but those of a fold, test on that fold.
 
-        Raises SkipError where nothing is trained.
+        With `verdicts` the probe has those of each row. Raises SkipError where nothing is trained.
         """
         raise SkipError("folds need configurations that are trained: set folds=1")
 
@@ -159,8 +161,6 @@ class SamplesEnvironment(SelectionEnvironment):
     """
 
     kind: ClassVar[str] = "samples"
-    paid: ClassVar[frozenset[str]] = frozenset(("probe", "probe_fold", "confirm"))
-    actions: ClassVar[frozenset[str]] = paid | SelectionEnvironment.actions
 
     def __init__(
         self,
@@ -303,49 +303,14 @@ def geometric_sizes(initial: int, full: int) -> list[int]:
     return [*sizes, full]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoldProbe(Probe):
-    """Probe on all folds but one, tested on every row of that.
-
-    Attributes
-    ----------
-    right : str
-        A sign for each row of the fold, in the same order for every configuration: ``1`` where the
-        model is right, else ``0``.
-    """
-
-    right: str = ""
-
-
-class Folds(ABC):
-    """Source of fold probes; `measure` answers alike whenever it is asked alike.
-
-    Attributes
-    ----------
-    configurations : sequence of dict
-        The candidates, in the order of their identifiers.
-    folds : int
-        How many there are.
-    """
-
-    configurations: Sequence[Parameters]
-    folds: int
-
-    @abstractmethod
-    def measure(self, configuration: int, fold: int) -> FoldProbe:
-        """Train on all folds but one, and test on that."""
-
-    def held_out(self, configuration: int) -> Probe | None:
-        """Train on all folds, and test on the rows of none; None if every row is in a fold."""
-        return None
-
-
 class FoldsEnvironment(SelectionEnvironment):
     """Selection among given configurations by cross-validation, with its cost and score.
 
     Parameters
     ----------
-    probes : Folds
+    probes : Probes
+        Which may hold no row out.
+    folds : int
     seed : int
         The environment's: of the split, of the draw of configurations, of learners.
     budget : float, optional
@@ -359,27 +324,34 @@ class FoldsEnvironment(SelectionEnvironment):
     """
 
     kind: ClassVar[str] = "folds"
-    paid: ClassVar[frozenset[str]] = frozenset(("test",))
-    actions: ClassVar[frozenset[str]] = paid | SelectionEnvironment.actions
 
-    def __init__(self, probes: Folds, seed: int = 0, budget: float | None = None) -> None:
-        most = len(probes.configurations) * probes.folds
+    def __init__(
+        self, probes: Probes, folds: int, seed: int = 0, budget: float | None = None
+    ) -> None:
+        most = len(probes.configurations) * folds
         super().__init__(probes.configurations, seed, "fits", most if budget is None else budget)
-        self._probes, self.folds = probes, probes.folds
+        self._probes, self.folds = probes, folds
 
-    def test(self, configuration: int, fold: int) -> Generator[Event, None, FoldProbe | None]:
+    def test(self, configuration: int, fold: int) -> Generator[Event, None, Probe | None]:
         """Train a configuration on the other folds, test it on this one, and pay a fit for it.
 
         None when the budget does not buy it.
         """
-        measure = partial(self._probes.measure, configuration, fold)
+        measure = partial(self._measured, configuration, fold)
         return (yield from self._paid_for(configuration, 1, measure, f"in fold {fold}"))
+
+    def _measured(self, configuration: int, fold: int) -> Probe:
+        rows = self._probes.train_rows
+        return self._probes.measure_fold(configuration, rows, fold, self.folds, verdicts=True)
 
     def score(self) -> Score:
         """Return the accuracy of the champion; see the notes."""
-        champion = self._crowned()
-        tested = [self._probes.measure(champion, fold) for fold in range(self.folds)]
-        return self._scored({}, self._probes.held_out(champion), *tested)
+        champion, probes = self._crowned(), self._probes
+        tested = [self._measured(champion, fold) for fold in range(self.folds)]
+        whole = probes.train_rows, probes.test_rows
+        return self._scored(
+            {}, probes.measure(champion, *whole) if probes.test_rows else None, *tested
+        )
 
 
 class FoldsAlgorithm(Algorithm[FoldsEnvironment]):

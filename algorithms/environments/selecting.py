@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Cost, Environment, Score
@@ -34,6 +34,9 @@ class Probe:
         Seconds of the fit and of the evaluations on the training and on the test rows.
     status, reason : str
         ``ok``, or why it has no model: ``crash``, ``timeout``, ``memout``.
+    right : str
+        Of a fold, if it was asked for: a sign for each row, in the same order for every
+        configuration, ``1`` where the model is right, else ``0``.
     """
 
     rows: int
@@ -51,6 +54,7 @@ class Probe:
     test_wall: float = 0.0
     status: str = "ok"
     reason: str = ""
+    right: str = ""
 
     @property
     def train_accuracy(self) -> float:
@@ -71,9 +75,6 @@ class Probe:
         return self.fit_wall + self.test_wall + (self.train_wall if train else 0.0)
 
 
-ProbeT = TypeVar("ProbeT", bound=Probe)
-
-
 class SelectionEnvironment(Environment):
     """Environment of given configurations, one of which is the answer of a run.
 
@@ -86,23 +87,20 @@ class SelectionEnvironment(Environment):
     """
 
     to_be_spent: ClassVar[bool] = False
-    actions: ClassVar[frozenset[str]] = frozenset(("crown", "fail", "note"))
 
     def __init__(
         self, configurations: Sequence[events.Parameters], seed: int, unit: str, budget: float
     ) -> None:
-        super().__init__()
+        super().__init__(unit, float(budget), seed)
         self.configurations = tuple(dict(each) for each in configurations)
-        self.seed, self.unit, self.budget = seed, unit, float(budget)
         self.champion: int | None = None
-        self.at = 0.0
-        self._cost = Cost()
+        self._spent = Cost()
         self._last_failure = "none was tried"
 
     @property
     def cost(self) -> Cost:
         """Recorded cost of all that was tried."""
-        return self._cost
+        return self._spent
 
     def admit(self) -> Generator[events.Event, None, list[int]]:
         """Admit every configuration; return those that do not duplicate an earlier one.
@@ -150,12 +148,12 @@ class SelectionEnvironment(Environment):
         self,
         configuration: int,
         amount: int,
-        measure: Callable[[], ProbeT],
+        measure: Callable[[], Probe],
         where: str,
         *,
         train: bool = False,
         seconds: float = math.inf,
-    ) -> Generator[events.Event, None, ProbeT | None]:
+    ) -> Generator[events.Event, None, Probe | None]:
         """Lease, measure, charge and report a probe.
 
         None when the budget, or `seconds` of CPU time, ended before it did: then the time that was
@@ -183,7 +181,7 @@ class SelectionEnvironment(Environment):
         ended = cpu <= left
         if not ended:
             cpu, wall = left, wall * left / cpu
-        self._cost = self._cost.plus(cpu, wall)
+        self._spent = self._spent.plus(cpu, wall)
         # A cut probe spends exactly what was left; rounding must not spend more.
         self.at = min(start + (cpu if by_seconds else amount), self.budget)
         if not ended:
@@ -223,8 +221,8 @@ class SelectionEnvironment(Environment):
                     f" rows: {probe.status}, {probe.reason}"
                 )
         metrics = {
-            "selection_cpu_seconds": self._cost.cpu_seconds,
-            "selection_wall_seconds": self._cost.wall_seconds,
+            "selection_cpu_seconds": self._spent.cpu_seconds,
+            "selection_wall_seconds": self._spent.wall_seconds,
             "configurations": float(len(self.configurations)),
             **metrics,
             **self._notes,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.base import Algorithm, Cost, Environment, Run, Score, settings_of
+from leaseboard.algorithms.base import Algorithm, Environment, Run, Score, settings_of
 from leaseboard.algorithms.environments.arrays import likeliest, losses, read_only, taken
 from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLearner
 from leaseboard.algorithms.errors import DivergedError, SkipError
@@ -201,9 +201,9 @@ class StreamEnvironment(Environment):
     """
 
     kind: ClassVar[str] = "stream"
-    to_be_spent: ClassVar[bool] = True
-    actions: ClassVar[frozenset[str]] = frozenset(("record", "note"))
-    unit = "examples"
+
+    budget: int
+    at: int
 
     def __init__(
         self,
@@ -213,33 +213,25 @@ class StreamEnvironment(Environment):
         outside: Outside | None = None,
         arrival: Arrival = Arrival(),  # noqa: B008  (frozen)
     ) -> None:
-        super().__init__()
-        n_examples = len(stream.labels)
-        self.budget: int = n_examples if budget is None else min(budget, n_examples)
+        n = len(stream.labels)
+        super().__init__("examples", n if budget is None else min(budget, n), seed)
         features, labels = map(np.ascontiguousarray, (stream.features, stream.labels))
         self.stream = replace(stream, features=read_only(features), labels=read_only(labels))
-        self.seed, self.arrival = seed, arrival
-        self.at: int = 0
+        self.arrival = arrival
         self._recorded = np.empty(self.budget, dtype=np.float32)
         self._task = "classes" if stream.classes else stream.task
         self._certain = np.empty(self.budget if stream.classes else 0)
-        self._is_new = np.zeros(n_examples, dtype=bool)
+        self._is_new = np.zeros(n, dtype=bool)
         if stream.classes:
             _, first, places = np.unique(stream.labels, return_index=True, return_inverse=True)
             self._is_new = first[places] >= self.known()
         self._progressive = Progressive(self.stream.labels, self._task, self.budget)
         self._model_examples = 0.0
         self._outside = outside
-        self._cost: Cost | None = None
 
     def known(self) -> NDArray[np.int64]:
         """Return how many labels are known when each example is predicted."""
         return self.arrival.known(len(self.stream.labels), self.stream.moments)
-
-    @property
-    def cost(self) -> Cost | None:
-        """Cost of a learner of another system, if one ended; see `Environment.cost`."""
-        return self._cost
 
     @contextmanager
     def outsider(self, system: str, learner: str, seed: int) -> Iterator[Any]:

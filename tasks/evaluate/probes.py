@@ -9,13 +9,13 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from functools import cached_property
 from time import perf_counter, process_time
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.environments.samples import FoldProbe, Folds, KnownVerdicts, Probes
+from leaseboard.algorithms.environments.samples import KnownVerdicts, Probes
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.errors import DataError, SkipError
 from leaseboard.algorithms.events import Parameters
@@ -208,8 +208,6 @@ class OnPrefix:
     It is fitted on a row of each class that the prefix does not have, too.
     """
 
-    kind: ClassVar[type[Probe]] = Probe
-
     rows: int
     test_rows: int
 
@@ -243,8 +241,6 @@ class OnFolds:
     `verdicts`: keep which rows it classifies correctly.
     """
 
-    kind: ClassVar[type[Probe]] = FoldProbe
-
     rows: int
     folds: int
     fold: int
@@ -265,8 +261,8 @@ class OnFolds:
 
 
 @dataclass(eq=False)
-class RecordedFits:
-    """Learners on a split, of which a probe is run only if it is not recorded.
+class RecordedProbes(Probes):
+    """Probes of learners on samples and folds of a split, each run only if it is not recorded.
 
     - `store`: keeps the probes; without one they are run again by the next.
     - `probe_seconds`: CPU seconds after which a probe is given up; None runs probes in this
@@ -309,7 +305,7 @@ class RecordedFits:
             else:
                 records = self.store.records(self.key(configuration, asked))
                 record, _ = records.once(lambda: self._run(configuration, asked))
-            self._seen[configuration, asked] = asked.kind(**record)
+            self._seen[configuration, asked] = Probe(**record)
         return self._seen[configuration, asked]
 
     def _run(self, configuration: int, asked: OnPrefix | OnFolds) -> tuple[Record, bool]:
@@ -335,40 +331,18 @@ class RecordedFits:
         why = {"status": ending.status, "reason": ending.reason}
         return counts | cost | why, ending.lasting
 
-
-class RecordedProbes(RecordedFits, Probes):
-    """Probes of learners on nested samples, see `RecordedFits`."""
-
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Return the probe of a sample, recorded."""
         return self._known(configuration, OnPrefix(rows, test_rows))
 
-    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> FoldProbe:
-        """Return that of one fold of the first `rows` training rows, without any test row."""
-        # Counts alone: a large sample has many rows.
-        return self._known(configuration, OnFolds(rows, folds, fold, verdicts=False))
+    def measure_fold(
+        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
+    ) -> Probe:
+        """Return that of one fold of the first `rows` training rows, without any test row.
 
-
-@dataclass(eq=False, kw_only=True)
-class RecordedFolds(RecordedFits, Folds):
-    """Probes of learners on all folds but one, see `RecordedFits`.
-
-    - `folds`: how many; each has each class in its share, give or take one row.
-    """
-
-    folds: int
-
-    def measure(self, configuration: int, fold: int) -> FoldProbe:
-        """Return the probe of a fold, recorded."""
-        return self._known(configuration, self._asked(fold))
-
-    def held_out(self, configuration: int) -> Probe | None:
-        """Return the probe on all folds; None if the split holds no rows out."""
-        asked = OnPrefix(self.train_rows, self.test_rows)
-        return self._known(configuration, asked) if self.test_rows else None
-
-    def _asked(self, fold: int) -> OnFolds:
-        return OnFolds(self.train_rows, self.folds, fold, verdicts=True)
+        Without `verdicts` it has counts alone: a large sample has many rows.
+        """
+        return self._known(configuration, OnFolds(rows, folds, fold, verdicts))
 
 
 def _tested(

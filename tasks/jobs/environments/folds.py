@@ -6,7 +6,7 @@ from pydantic import Field
 
 from leaseboard.algorithms.environments.samples import FoldsEnvironment
 from leaseboard.tasks.evaluate.learners import candidates
-from leaseboard.tasks.evaluate.probes import RecordedFolds, Samples
+from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments.samples import SelectionOptions
 from leaseboard.tasks.jobs.job import Job
@@ -22,6 +22,5 @@ class Options(SelectionOptions):
     def make(self, dataset: Dataset, job: Job, parts: Samples | None = None) -> FoldsEnvironment:
         """Return the environment of `job` on `dataset`; probes are recorded in the store."""
         fits = candidates.on_split(dataset, self, job.environment_seed, parts)
-        limit = self.probe_seconds
-        folds = RecordedFolds(*fits, Store(), folds=self.folds, probe_seconds=limit)
-        return FoldsEnvironment(folds, job.environment_seed, job.budget)
+        probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
+        return FoldsEnvironment(probes, self.folds, job.environment_seed, job.budget)

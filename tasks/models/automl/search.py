@@ -22,7 +22,7 @@ from leaseboard.algorithms.environments.samples import FoldsEnvironment, Samples
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
 from leaseboard.algorithms.events import Event, Parameters, from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
-from leaseboard.tasks.evaluate.probes import RecordedFolds, RecordedProbes, Samples, Shuffled
+from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import resolve
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.progress import audited, without_autologging
@@ -328,14 +328,12 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         def build(parameters: Parameters) -> Any:
             return clone(made[str(parameters["name"])])
 
-        fits = (split, configurations, build, None)
+        probes = RecordedProbes(split, configurations, build, None, probe_seconds=None)
         if on_folds:
-            folds = RecordedFolds(*fits, folds=self.folds, probe_seconds=None)
-            return FoldsEnvironment(folds, seed)
+            return FoldsEnvironment(probes, self.folds, seed)
         # Half of these are the first sample, to which a row of each class that it does not
         # have is added.
         initial = max(self.initial_rows, 2 * len(pd.unique(y)))
-        probes = RecordedProbes(*fits, probe_seconds=None)
         return SamplesEnvironment(probes, seed, initial_rows=initial)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:

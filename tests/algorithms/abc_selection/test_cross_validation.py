@@ -10,13 +10,14 @@ from leaseboard.algorithms.abc_selection.cross_validation import (
     EarlyStoppedCV,
     log_capital,
 )
-from leaseboard.algorithms.environments.samples import FoldProbe, Folds, FoldsEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment
+from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import Eliminated, of
 from tests.selections import SimulatedFolds
 
 
 def played(algorithm, environment):
-    env = FoldsEnvironment(environment)
+    env = FoldsEnvironment(environment, environment.folds)
     return env, list(algorithm.run(env, seed=0))
 
 
@@ -47,21 +48,21 @@ def test_the_best_is_dropped_no_more_often_than_delta():
     assert wrong <= runs * delta
 
 
-class Verdicts(Folds):
+class Verdicts(SimulatedFolds):
     """Three that are tested on folds of given verdicts; the third is as the first."""
 
     def __init__(self, pair, folds):
         wins, ties, losses = pair
         self.configurations = [{"learner": str(n)} for n in range(3)]
-        self.folds = folds
+        self.train_rows, self.test_rows, self.folds = 9, 0, folds
         self._right = [
             "0" * wins + "1" * ties + "1" * losses,
             "1" * wins + "1" * ties + "0" * losses,
         ]
 
-    def measure(self, configuration, fold):
+    def measure_fold(self, configuration, *asked, verdicts):
         right = self._right[configuration % 2]
-        return FoldProbe(
+        return Probe(
             rows=9, test_rows=len(right), test_correct=right.count("1"), right=right, fit_cpu=1.0
         )
 
@@ -80,6 +81,6 @@ def test_one_is_dropped_just_where_the_capital_reaches_its_level():
     assert capitals[above] < 1.02
     for pair, expected in ((below, set()), (above, {1})):
         algorithm = EarlyStoppedCV(epsilon=0.01, delta=0.1)
-        env = FoldsEnvironment(Verdicts(pair, 4))
+        env = FoldsEnvironment(Verdicts(pair, 4), 4)
         events = [event for event in algorithm.run(env, seed=0) if env.at <= 3]
         assert dropped(events) == expected

@@ -11,22 +11,20 @@ from tests.selections import SimulatedFolds
 
 
 class Failing(SimulatedFolds):
-    """The first configuration fails in the second fold; rows are held out if `tested` says so."""
+    """The first configuration fails in the second fold; rows are held out."""
 
-    tested = None
-
-    def measure(self, configuration, fold):
-        probe = super().measure(configuration, fold)
+    def measure_fold(self, configuration, rows, fold, folds, *, verdicts):
+        probe = super().measure_fold(configuration, rows, fold, folds, verdicts=verdicts)
         if (configuration, fold) == (0, 1):
             return replace(probe, status="crash", reason="no memory of it", right="")
         return probe
 
-    def held_out(self, configuration):
-        return self.tested
+    def measure(self, configuration, rows, test_rows):
+        return Probe(rows=rows, test_rows=test_rows, test_correct=7)
 
 
 def run(environment, budget=None):
-    env = FoldsEnvironment(environment, budget=budget)
+    env = FoldsEnvironment(environment, environment.folds, budget=budget)
     return env, list(CrossValidation().run(env, seed=0))
 
 
@@ -41,7 +39,7 @@ def test_a_fit_costs_one_and_its_recorded_seconds_are_charged():
 
 def test_rows_that_are_held_out_make_the_score():
     environment = Failing([0.5, 0.6, 0.9], 100, 4, seed=0)
-    environment.tested = Probe(rows=100, test_rows=10, test_correct=7)
+    environment.test_rows = 10
     env, _ = run(environment)
     assert env.score().metric == "test_accuracy"
     assert env.score().value == 0.7

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leaseboard.tasks.evaluate import probes
-from leaseboard.tasks.evaluate.probes import RecordedFits
+from leaseboard.tasks.evaluate.probes import RecordedProbes
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.fetch.loading import load as load_again
 from leaseboard.tasks.jobs import environments
@@ -22,7 +22,7 @@ ROOT = Path(versions.__file__).resolve().parents[2]
 load = functools.cache(load_again)
 MAKING = (
     (StoredTrials, "_compute"),
-    (RecordedFits, "_run"),
+    (RecordedProbes, "_run"),
 )
 READS_DATA = {"tasks/fetch/dataset.py"}
 
@@ -42,7 +42,7 @@ def a_probe(learner="LogisticRegression", **options):
 
 def a_fold():
     job = Job("early-stopped-cv", "sklearn:wine", 0, 0, environment={"configurations": 2})
-    environments.make("folds", load("sklearn:wine"), job)._probes.measure(0, 1)
+    environments.make("folds", load("sklearn:wine"), job)._measured(0, 1)
 
 
 @pytest.fixture(scope="module")
