@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.policies.policy import (
+from leaseboard.algorithms.policy import (
     RETIRE_AFTER,
     ArmPolicy,
     Floats,

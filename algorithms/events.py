@@ -287,7 +287,7 @@ KINDS: Mapping[str, type[Event]] = {
     if isinstance(each, type) and issubclass(each, Event) and each not in (Event, Decision)
 }
 """All kinds that exist, by name. Of one that is not a `Decision` the auditor and
-`leaseboard.algorithms.configurations` have to decide what it means."""
+`leaseboard.algorithms.audit` have to decide what it means."""
 
 Kind = TypeVar("Kind", bound=Event)
 

@@ -23,7 +23,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.environments.pulls import Unit
-from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Policy
+from leaseboard.algorithms.policy import ArmPolicy, Bools, Floats, Policy
 
 _LEAST_COST = 1e-9
 

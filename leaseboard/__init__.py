@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.online_automl.streaming import (
         OnlineAutoMLRegressor as OnlineAutoMLRegressor,
     )
-    from leaseboard.algorithms.policies.policy import ArmPolicy as ArmPolicy
-    from leaseboard.algorithms.policies.policy import Policy as Policy
-    from leaseboard.algorithms.policies.policy import Problem as Problem
+    from leaseboard.algorithms.policy import ArmPolicy as ArmPolicy
+    from leaseboard.algorithms.policy import Policy as Policy
+    from leaseboard.algorithms.policy import Problem as Problem
     from leaseboard.algorithms.sequential_test import SequentialTest as SequentialTest
     from leaseboard.tasks.models.automl.estimators import AutoMLClassifier as AutoMLClassifier
     from leaseboard.tasks.models.automl.estimators import AutoMLRegressor as AutoMLRegressor
@@ -46,7 +46,7 @@ _NAMES = {
         "OnlineAutoMLClassifier",
         "OnlineAutoMLRegressor",
     ),
-    "leaseboard.algorithms.policies.policy": ("ArmPolicy", "Policy", "Problem"),
+    "leaseboard.algorithms.policy": ("ArmPolicy", "Policy", "Problem"),
     "leaseboard.algorithms.sequential_test": ("SequentialTest",),
     "leaseboard.tasks.models.automl.estimators": ("AutoMLClassifier", "AutoMLRegressor"),
     "leaseboard.tasks.models.automl.search": ("SelectionSearch",),

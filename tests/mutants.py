@@ -27,13 +27,13 @@ MODULES = {
         14, [f"tests/algorithms/{each}.py" for each in
              ("online/test_conformal", "online_automl/safe/test_coverage")],
     ),
-    "algorithms/policies/bandits.py": (
-        12, ["tests/algorithms/policies/test_bandits.py", *(
+    "algorithms/bandits.py": (
+        12, ["tests/algorithms/test_bandits.py", *(
             f"tests/algorithms/test_golden_record.py::{RECORDED}[{each}]" for each in
             ("average", "ucb", "epsilon-greedy", "softmax", "max-ucb", "posterior-max"))],
     ),
-    "algorithms/policies/policy.py": (
-        10, [f"tests/algorithms/policies/test_{each}.py" for each in ("policy", "bandits")],
+    "algorithms/policy.py": (
+        10, [f"tests/algorithms/test_{each}.py" for each in ("policy", "bandits")],
     ),
     "tasks/live/update.py": (
         6, [f"tests/tasks/live/test_{each}.py" for each in

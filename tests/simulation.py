@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Problem
+from leaseboard.algorithms.policy import ArmPolicy, Floats, Ints, Problem
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch.synthetic import SEVEN_DEVIATIONS, SEVEN_MEANS
 

@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 
 from leaseboard.algorithms import events, registry
-from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.audit import Auditor, configurations, table
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.configurations import configurations, table
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,

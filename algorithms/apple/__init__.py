@@ -8,10 +8,7 @@ module         what
 `apple`        Algorithm 1, and the registered algorithms: apple, linear, quadratic, cubic
 `learner`      linear models over monomials; the order of line 6, provenance, growth
 `kernel`       the weight update of line 4; dense and sparse rows expanded, and learned
-`rates`        several learning rates at once, chosen by progressive validation
 `rows`         rows checked, clipped and scaled; pairs of words; targets of classes
-`parallel`     local choice, union of parents, averaged weights
-`stage_poly`   VW's own implementation as a reference
-`estimator`    the scikit-learn estimators
+`parallel`     local choice, union of parents, averaged weights; VW's own implementation
 =============  ==========================================================================
 """

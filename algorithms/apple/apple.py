@@ -39,8 +39,8 @@ from leaseboard.algorithms.apple.learner import (
 from leaseboard.algorithms.apple.rows import Examples, targets_of, with_bigrams
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import holdout
-from leaseboard.algorithms.environments.arrays import losses
-from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment, Rows
+from leaseboard.algorithms.environments.arrays import Floats, losses
+from leaseboard.algorithms.environments.holdout import HoldoutEnvironment, Rows
 from leaseboard.algorithms.errors import DivergedError
 
 Learners = tuple[MonomialLearner, ...]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
-from leaseboard.algorithms.environments.arrays import losses, read_only, taken
+from leaseboard.algorithms.environments.arrays import Floats, losses, read_only, taken
 from leaseboard.algorithms.environments.stream import Progressive
 from leaseboard.algorithms.errors import DivergedError
 from leaseboard.algorithms.events import Measured
@@ -25,8 +25,6 @@ from leaseboard.algorithms.measures import Measures, of_test
 Rows: TypeAlias = Any
 """A float32 array in C order, or a ``scipy.sparse.csr_array`` of sorted rows (scipy has no types,
 so neither has this)."""
-
-Floats = NDArray[np.float32]
 
 ONE_CLASS = "one_class"
 """The metric of a run that predicts one class for all test rows although they have more."""

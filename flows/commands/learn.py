@@ -277,7 +277,7 @@ def _print(
     *,
     as_json: bool,
 ) -> None:
-    from leaseboard.algorithms.configurations import phrase
+    from leaseboard.algorithms.audit import phrase
     from leaseboard.tasks.score.frame import describe_metrics
 
     model, rows = stream.model, len(learned.predictions)

@@ -209,7 +209,7 @@ def _row(result: Result) -> dict[str, Any]:
 
 def _print(result: Result) -> None:
     """Print a finished job; on standard error why its score says little."""
-    from leaseboard.algorithms.configurations import phrase
+    from leaseboard.algorithms.audit import phrase
     from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
     from leaseboard.algorithms.measures import of_logarithm
     from leaseboard.flows.benchmark import replay

@@ -187,7 +187,7 @@ _USING = (
     "leaseboard.algorithms.base",
     "leaseboard.algorithms.environments",
     "leaseboard.algorithms.events",
-    "leaseboard.algorithms.policies",
+    "leaseboard.algorithms.policy",
     "leaseboard.algorithms.registry",
     "leaseboard.tasks.keys.versions",
     "leaseboard.tasks.jobs.suites.suite",

@@ -21,7 +21,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.samples import FoldsAlgorithm, SamplesAlgorithm
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
-from leaseboard.algorithms.policies.policy import ArmPolicy
+from leaseboard.algorithms.policy import ArmPolicy
 from leaseboard.tasks.models.columns import Values
 from leaseboard.tasks.models.model import (
     LEVEL,

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from leaseboard.algorithms.configurations import Configuration
+from leaseboard.algorithms.audit import Configuration
 from leaseboard.algorithms.events import Event, Measured, Started, of
 from leaseboard.tasks.jobs.environments.kinds import REWARDING
 from leaseboard.tasks.jobs.job import Result

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
-from leaseboard.algorithms.configurations import Configuration, configurations, table
+from leaseboard.algorithms.audit import Configuration, configurations, table
 from leaseboard.algorithms.measures import describe_units
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import read_partial_log

@@ -15,7 +15,7 @@ from leaseboard.algorithms.checks import (
 )
 from leaseboard.algorithms.errors import AuditError, RuleBrokenError
 from leaseboard.algorithms.events import ConfigurationAdmitted, LeaseGranted
-from leaseboard.algorithms.policies.policy import ArmPolicy, Policy
+from leaseboard.algorithms.policy import ArmPolicy, Policy
 from tests.algorithms import cheats
 
 DRAWS = {

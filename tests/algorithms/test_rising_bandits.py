@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from leaseboard.algorithms.bandits import Average
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.events import BoundsUpdated
-from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.rising_bandits import (
     RisingBandits,
     survivors,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.configurations import configurations, table
+from leaseboard.algorithms.audit import configurations, table
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.folder.results import load_result, read_partial_log

@@ -7,7 +7,7 @@ from contextlib import suppress
 from leaseboard.tasks.jobs.suites.suite import suite_names
 from tests.docs import pages
 
-OWN_MODULES = ("leaseboard.algorithms.policies.patient",)
+OWN_MODULES = ("leaseboard.algorithms.patient",)
 TOPS = r"leaseboard\.algorithms|leaseboard\.tasks|leaseboard\.flows|benchmarks"
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, Unit
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.policies.policy import JointSpace
+from leaseboard.algorithms.policy import JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials, TableTrials

@@ -28,7 +28,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.policies.policy import RETIRE_AFTER
+from leaseboard.algorithms.policy import RETIRE_AFTER
 from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
 from leaseboard.tasks.evaluate.trials.evaluate import Task
 from leaseboard.tasks.evaluate.trials.optimisers import KINDS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from leaseboard.algorithms.abc_selection import bounds
-from leaseboard.algorithms.abc_selection.fitness import lowered, raised
+from leaseboard.algorithms.abc_selection.bounds import lowered, raised
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
 from leaseboard.algorithms.environments.selecting import Probe
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Polynomial
+from leaseboard.algorithms.apple.parallel import lines
 from leaseboard.algorithms.apple.rows import Examples
-from leaseboard.algorithms.apple.stage_poly import lines
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 
 

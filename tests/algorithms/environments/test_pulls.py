@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from leaseboard.algorithms.bandits import Average
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import (
     OVERRUN,
@@ -10,7 +11,6 @@ from leaseboard.algorithms.environments.pulls import (
     Trials,
 )
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.policies.bandits import Average
 from tests.algorithms.played import ended
 
 

@@ -1,6 +1,6 @@
 """MLflow runs as plain values."""
 
-from leaseboard.algorithms.configurations import Configuration, Observation, configurations
+from leaseboard.algorithms.audit import Configuration, Observation, configurations
 from leaseboard.algorithms.events import Measured
 from leaseboard.tasks.track.records import (
     Metric,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leaseboard.algorithms.configurations import configurations
+from leaseboard.algorithms.audit import configurations
 from leaseboard.algorithms.events import read_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.machine.disk import BEAT, GRACE

@@ -17,7 +17,7 @@ from leaseboard.algorithms.environments.pulls import (
 )
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import Eliminated, Finished, of
-from leaseboard.algorithms.policies.policy import ArmPolicy, Policy, Problem, alike
+from leaseboard.algorithms.policy import ArmPolicy, Policy, Problem, alike
 from tests.algorithms.played import audited
 
 POLICIES = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import lomax
 
-from leaseboard.algorithms.policies.bandits import (
+from leaseboard.algorithms.bandits import (
     Average,
     EpsilonGreedy,
     MaxUcb,
@@ -18,7 +18,7 @@ from leaseboard.algorithms.policies.bandits import (
     softmax,
     ucb_index,
 )
-from leaseboard.algorithms.policies.policy import Problem
+from leaseboard.algorithms.policy import Problem
 from tests.simulation import SEVEN_GAUSSIANS, simulate
 
 

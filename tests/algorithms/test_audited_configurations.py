@@ -1,7 +1,7 @@
 import pytest
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.configurations import Observation, configurations
+from leaseboard.algorithms.audit import Observation, configurations
 
 
 def admitted(number, parent=None, at=0):

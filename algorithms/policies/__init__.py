@@ -1,1 +1,0 @@
-"""Policies over arms: the baselines of Rising Bandits and of ER-UCB, on one environment."""
