@@ -52,7 +52,7 @@ TRIED: dict[str, list[tuple[str, ...]]] = {
         ("leaseboard", "race", "rising-bandits", SALES, "--target", "revenue", "--budget", "9"),
     ],
     "flows": [(*RUN, "--local"), ("leaseboard", "report", "run"), ("leaseboard", "doctor")],
-    "dask": [("python", "-c", "import prefect_dask, leaseboard.flows.cluster"), (*RUN, "--local")],
+    "dask": [("python", "-c", "import prefect_dask"), (*RUN, "--local")],
     "smac": [
         ("leaseboard", "race", "smac-joint", SALES, "--target", "revenue", "--budget", "9"),
     ],

@@ -31,14 +31,14 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
 from leaseboard.tasks.jobs.diagnostic_codes import lines_of
 from leaseboard.tasks.jobs.job import Job, Result, replayed_cpu_seconds
-from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared, group
+from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared, group, prepare
 from leaseboard.tasks.jobs.run import failed, verdict
 from leaseboard.tasks.jobs.suites.plan import Planned, plan
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.disk import FULL, reach
 from leaseboard.tasks.machine.terminal import Activity
-from leaseboard.tasks.pool.workers import Attempt, RunsJobs
+from leaseboard.tasks.pool.workers import Attempt
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track.records import suite_key
@@ -91,26 +91,43 @@ def plan_jobs(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Pla
 Value = TypeVar("Value")
 
 
+class JobWaitsError(LeaseboardError):
+    """Job that is not done: its data or its code differ from those of the last run."""
+
+
+def refuse(job: Job, _key: str, _prepared: Prepared | None) -> Attempt:
+    """Raise JobWaitsError: all jobs of the run should be done."""
+    raise JobWaitsError(f"{job.name} on {job.data} waits")
+
+
 class Executor:
     """Executor of the steps of a run in this thread, and of its jobs from `size` threads.
 
-    - `runs`: runs a job.
+    - `runs`: runs a job; by default there is none to run.
     - `stop`: makes every running job return.
+    - `runner`: starts jobs; by default the threads.
     """
 
-    def __init__(self, runs: RunsJobs, size: int, stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        runs: Any = refuse,
+        size: int = 1,
+        stop: Callable[[], None] = lambda: None,
+        runner: Any = None,
+    ) -> None:
         self.ahead = 2 * size
         self.runs = runs
         self.stop = stop
-        self._threads = ThreadPoolExecutor(max_workers=size)
+        self.runner: Any = runner or ThreadPoolExecutor(max_workers=size)
 
-    def perform(self, body: Callable[[Executor], Value]) -> Value:
+    def perform(self, body: Callable[[Any], Value]) -> Value:
         """Return the value of `body`, which chains the steps."""
-        with self._threads:
+        with self.runner:
             try:
                 return body(self)
             except BaseException:
-                self._threads.shutdown(wait=False, cancel_futures=True)
+                if isinstance(self.runner, ThreadPoolExecutor):
+                    self.runner.shutdown(wait=False, cancel_futures=True)
                 self.stop()
                 raise
 
@@ -121,23 +138,11 @@ class Executor:
 
     def submit(self, job: Job, key: str, data: Prepared | None) -> Future[Attempt]:
         """Start a job next to others."""
-        return self._threads.submit(self.runs, job, key, data)
+        future: Future[Attempt] = self.runner.submit(self.runs, job, key, data)
+        return future
 
     def release(self, data: Prepared) -> None:
         """Drop the parts of `data`: no other job will use them."""
-
-
-class JobWaitsError(LeaseboardError):
-    """Job that is not done: its data or its code differ from those of the last run."""
-
-
-def idle() -> Executor:
-    """Return an executor of a run whose jobs are all done; it raises JobWaitsError for another."""
-
-    def refuse(job: Job, _key: str, _prepared: Prepared | None) -> Attempt:
-        raise JobWaitsError(f"{job.name} on {job.data} waits")
-
-    return Executor(refuse, 1, lambda: None)
 
 
 class Run:
@@ -236,7 +241,7 @@ class Run:
             return None
         if shared not in self._made:
             try:
-                found = self._executor.call(plain.prepare, self._data[shared[0]], entry.job)
+                found = self._executor.call(prepare, self._data[shared[0]], entry.job)
                 self._made[shared] = found
             except Exception as error:  # noqa: BLE001  (raised for each job that needs them)
                 self._made[shared] = error
@@ -391,13 +396,16 @@ def show_board(
     uri: str | None,
     found: Compared | None = None,
     links: Mapping[str, str] | None = None,
+    *,
+    logged: bool = True,
 ) -> tuple[str, dict[str, Any]]:
     """Score, print the leaderboard, build the page, and put both into the MLflow store.
 
-    - `results`: those of the table in `out`; they have been logged.
+    - `results`: those of the table in `out`.
     - `uri`: the store; None leaves it out.
     - `found`: the comparison of the results, if it has been made already.
     - `links`: into the store, if all is there already.
+    - `logged`: the jobs have been logged.
 
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
@@ -415,7 +423,8 @@ def show_board(
     about: dict[str, Any] = {"answer": found.answer["best"], "page": str(page)}
     if uri is None:
         return "", about
-    given = {"uri": uri, "out": out, "report": page, "logged": True}
+    given = {"uri": uri, "out": out, "report": page, "logged": logged}
+    given["configurations"] = suite.tracking.configurations if suite else "all"
     if not links:
         try:
             place = executor.call(plain.record, results, name, found, **given)

@@ -19,22 +19,10 @@ from leaseboard.algorithms.errors import (
     missing,
     unknown,
 )
-from leaseboard.flows.commands import (
-    archive,
-    demo,
-    learn,
-    listing,
-    live,
-    operate,
-    race,
-    run,
-    schedule,
-)
+from leaseboard.flows.commands import learn, listing, live, operate, race, run
 from leaseboard.flows.commands.options import (
     Command,
     Commands,
-    FlowsCommand,
-    TablesCommand,
     opt,
 )
 from leaseboard.flows.console import SIGINT_EXIT, InterruptedRunError, say
@@ -67,32 +55,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any]]]] = {
-    "Start": {"demo": (FlowsCommand, demo.demo), "list": (Command, listing.list_all)},
-    "Learn": {
-        "learn": (TablesCommand, learn.learn),
-        "predict": (TablesCommand, learn.predict),
-        "race": (TablesCommand, race.race),
-    },
-    "Benchmark": {
-        "run": (Command, run.run),
-        "report": (FlowsCommand, run.report),
-        "gate": (FlowsCommand, run.gate),
-    },
-    "Production": {
-        "live": live.app,
-        "schedule": (FlowsCommand, schedule.schedule),
-    },
-    "Share": {"results": archive.app},
-    "Extend": {
-        "check": (TablesCommand, operate.check),
-        "data": listing.data,
-        "frameworks": listing.frameworks,
-    },
-    "Maintain": {
-        "doctor": (TablesCommand, operate.doctor),
-        "ui": (FlowsCommand, operate.ui),
-    },
+PANELS: dict[str, dict[str, typer.Typer | Callable[..., Any]]] = {
+    "Start": {"demo": learn.demo, "list": listing.list_all},
+    "Learn": {"learn": learn.learn, "predict": learn.predict, "race": race.race},
+    "Benchmark": {"run": run.run, "report": run.report, "gate": run.gate},
+    "Production": {"live": live.app, "schedule": operate.schedule},
+    "Share": {"results": run.archive},
+    "Extend": {"check": operate.check, "data": listing.data, "frameworks": listing.frameworks},
+    "Maintain": {"doctor": operate.doctor, "ui": operate.ui},
 }
 """Commands as the help groups them."""
 for panel, commands in PANELS.items():
@@ -100,7 +70,7 @@ for panel, commands in PANELS.items():
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, rich_help_panel=panel)
         else:
-            app.command(name, cls=command[0], rich_help_panel=panel)(command[1])
+            app.command(name, cls=Command, rich_help_panel=panel)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -149,36 +119,29 @@ def _call(arguments: list[str]) -> int:
 
 def _verdict(error: Exception) -> tuple[str, int]:
     """Return the message of an error, and the exit code."""
-    if message := _misuse(error):
-        return message, USAGE
     match error:
+        case UsageError():
+            found = str(error), USAGE
+        case ModuleNotFoundError() if said := missing(error.name):
+            found = said, USAGE
+        case UnicodeEncodeError() if word := _SURROGATES.search(error.object):
+            found = f"the name {word[0]!a} is not UTF-8: rename the file or folder", USAGE
+        case _CommandLineError():
+            found = _misused(error), USAGE
         case DataUnavailableError() | SkipError():
-            return str(error), NOTHING
+            found = str(error), NOTHING
         case InterruptedRunError():
-            return str(error), error.code
+            found = str(error), error.code
         case LeaseboardError():
-            return str(error), FAILED
+            found = str(error), FAILED
         case OSError():
             where = f" {error.filename!r}" if error.filename else ""
-            return f"{error.strerror or error}{where}: fix that, and run it again", FAILED
+            found = f"{error.strerror or error}{where}: fix that, and run it again", FAILED
         case _:
             first = str(error).partition("\n")[0]
             kind = type(error).__name__
-            return f"internal error: {kind}: {first}; repeat with --debug for where", FAILED
-
-
-def _misuse(error: Exception) -> str | None:
-    """Return the message of an error in how the command was called; None of another error."""
-    match error:
-        case UsageError():
-            return str(error)
-        case ModuleNotFoundError():
-            return missing(error.name)
-        case UnicodeEncodeError() if found := _SURROGATES.search(error.object):
-            return f"the name {found[0]!a} is not UTF-8: rename the file or folder"
-        case _CommandLineError():
-            return _misused(error)
-    return None
+            found = f"internal error: {kind}: {first}; repeat with --debug for where", FAILED
+    return found
 
 
 def _misused(error: Any) -> str:

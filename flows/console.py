@@ -40,14 +40,9 @@ def say_progress(text: str) -> None:
         say(text, err=True)
 
 
-def shows_bar() -> bool:
-    """Return whether progress is a bar: on a terminal, without --quiet."""
-    return not _quiet and sys.stderr.isatty()
-
-
 def watched(what: str) -> AbstractContextManager[None]:
     """Show how much of its work a command has done, unless --quiet is given."""
-    return nullcontext() if _quiet else terminal.watched(what, as_bar=shows_bar())
+    return nullcontext() if _quiet else terminal.watched(what, as_bar=sys.stderr.isatty())
 
 
 def say(text: object = "", *, err: bool = False) -> None:

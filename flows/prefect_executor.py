@@ -5,13 +5,15 @@ record. So nothing is persisted or cached here, and a job that fails is a failed
 """
 
 import logging
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import httpx
 from prefect import flow
@@ -28,14 +30,16 @@ from prefect.utilities.annotations import quote
 from typing_extensions import override
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.flows.benchmark import Executor
+from leaseboard.flows.benchmark import Executor, Value
 from leaseboard.flows.console import listening, report_outage, terminable
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.prepared import FILE, Prepared
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.machine.addresses import redacted
-from leaseboard.tasks.pool.workers import Attempt
+from leaseboard.tasks.pool.workers import Attempt, lasting_pool
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.steps import prefect_tasks
+from leaseboard.tasks.store.recorded import Store
 
 LEFT_SECONDS = 5.0
 """Time to wait for what an earlier flow left."""
@@ -43,43 +47,21 @@ DRAIN_SECONDS = 30.0
 """Time without a new record after which a server is waited for no longer."""
 _ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
 
-Made = TypeVar("Made")
-
 
 class PrefectExecutor(Executor):
     """Executor of the tasks of the flow run that it is used in.
 
     Arguments are quoted: Prefect would look for the results of other tasks in all of them.
 
-    - `runs`, `stop`: see `Executor`; left out where no jobs run.
-    - `runner`: of threads, or of a cluster.
+    Its runner is one of Prefect, of threads or of a cluster.
     """
 
-    def __init__(
-        self,
-        runs: Callable[[Job, str, Any], Attempt] | None = None,
-        size: int = 1,
-        stop: Callable[[], None] = lambda: None,
-        runner: AbstractContextManager[Any] | None = None,
-    ) -> None:
-        self.ahead = 2 * size
-        self.runs: Any = runs
-        self.stop = stop
-        self.runner: Any = nullcontext() if runner is None else runner
-        self.tasks = 0
+    tasks = 0
+    """How many have begun."""
 
     @override
-    def perform(self, body: Callable[[Executor], Made]) -> Made:
-        with self.runner:
-            try:
-                return body(self)
-            except BaseException:
-                self.stop()
-                raise
-
-    @override
-    def call(self, step: Callable[..., Made], *given: Any, **named: Any) -> Made:
-        made: Made = self.make(getattr(prefect_tasks, step.__name__))(*given, **named)
+    def call(self, step: Callable[..., Value], *given: Any, **named: Any) -> Value:
+        made: Value = self.make(getattr(prefect_tasks, step.__name__))(*given, **named)
         return made
 
     def make(self, task: Any) -> Callable[..., Any]:
@@ -119,19 +101,19 @@ class PrefectExecutor(Executor):
         return ended
 
 
-class _Work(Generic[Made]):
+class _Work(Generic[Value]):
     """Work of a flow run, and its outcome; left out where Prefect sends flows with their tasks."""
 
-    made: Made | None = None
+    made: Value | None = None
     error: BaseException | None = None
 
-    def __init__(self, perform: Callable[[], Made]) -> None:
+    def __init__(self, perform: Callable[[], Value]) -> None:
         self._perform = perform
 
     def __reduce__(self) -> tuple[Any, ...]:
         return object, ()
 
-    def __call__(self) -> Made:
+    def __call__(self) -> Value:
         try:
             with terminable():
                 self.made = self._perform()
@@ -140,7 +122,7 @@ class _Work(Generic[Made]):
             raise
         return self.made
 
-    def outcome(self, lost: Exception | None = None) -> Made:
+    def outcome(self, lost: Exception | None = None) -> Value:
         """Return the value, or raise the error, of which Prefect made a state; else `lost`."""
         if self.error is not None:
             raise self.error
@@ -154,9 +136,9 @@ def in_one_run(
     name: str,
     url: str,
     executor: PrefectExecutor,
-    body: Callable[[Any], Made],
-    ended: Callable[[Made], State[Any]],
-) -> Made:
+    body: Callable[[Any], Value],
+    ended: Callable[[Value], State[Any]],
+) -> Value:
     """Return the value of `body` in a run `name` of the flow `called` on the server at `url`.
 
     - `ended`: returns the state in which the flow run ends.
@@ -257,3 +239,97 @@ def _drain(client: SyncPrefectClient, run: str, expected: int) -> None:
         if recorded >= expected or time.monotonic() > deadline:
             return
         time.sleep(0.25)
+
+
+CONNECT_SECONDS = 10
+TABLE, PARTS = "table", "parts"
+
+
+class DaskExecutor(PrefectExecutor):
+    """Executor of steps as tasks of a flow run, and of jobs on the workers of a cluster.
+
+    - `address`: of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own
+      settings name the certificates.
+    - `work`: see `leaseboard.tasks.pool.workers.WorkerPool`.
+    """
+
+    def __init__(self, address: str, limits: Limits, work: str) -> None:
+        from prefect_dask.task_runners import DaskTaskRunner
+
+        runner = DaskTaskRunner(address=address, client_kwargs={"timeout": CONNECT_SECONDS})
+        super().__init__(Remote(limits, work, _shared()), runner=runner)
+        self._address = address
+        self._sent: dict[Path, Any] = {}
+
+    @override
+    def perform(self, body: Callable[[Any], Value]) -> Value:
+        def checked(executor: Executor) -> Value:
+            threads = self._connect().nthreads()
+            self.ahead = 2 * sum(threads.values()) + 8
+            return body(executor)
+
+        return super().perform(checked)
+
+    def _connect(self) -> Any:
+        """Return the client; raise LeaseboardError if no scheduler or worker can be used."""
+        try:
+            client = self.runner.client
+        except (OSError, ValueError) as error:
+            raise LeaseboardError(
+                f"no Dask scheduler answers at {self._address!r} ({error}): start one with"
+                f" `dask scheduler`, and workers with `dask worker {self._address}`"
+            ) from error
+        if not client.nthreads():
+            raise LeaseboardError(
+                f"the Dask scheduler at {self._address!r} has no workers: start some with"
+                f" `dask worker {self._address}`"
+            )
+        return client
+
+    @override
+    def submit(self, job: Job, key: str, data: Prepared | None) -> Future[Attempt]:
+        sent = {}
+        if data is not None:
+            folders = {TABLE: data.table} | ({PARTS: data.parts} if data.parts else {})
+            for name, folder in folders.items():
+                if folder not in self._sent:
+                    self._sent[folder] = self.runner.client.scatter((folder / FILE).read_bytes())
+                sent[name] = self._sent[folder]
+        return self.started(job, key, {"job": job, "data": sent, "key": key})
+
+    @override
+    def release(self, data: Prepared) -> None:
+        if data.parts is not None:
+            self._sent.pop(data.parts, None)
+
+
+def _shared() -> str:
+    """Return the address of the store of trials, which the jobs need, unless it is a file here."""
+    place = Store().place
+    return "" if isinstance(place, Path) else place
+
+
+@dataclass(frozen=True)
+class Remote:
+    """Runs a job on a Dask worker; returns its result with its files' contents."""
+
+    limits: Limits
+    work: str
+    store: str
+
+    def __call__(self, job: Job, key: str, sent: dict[str, bytes]) -> Attempt:
+        """Run the job in a temporary folder, on the inputs that were sent."""
+        with tempfile.TemporaryDirectory(prefix="leaseboard-") as name:
+            folder = Path(name)
+            for each, files in sent.items():
+                (folder / each).mkdir()
+                (folder / each / FILE).write_bytes(files)
+            given = Prepared(folder / TABLE, folder / PARTS if PARTS in sent else None)
+            home = folder / "job"
+            home.mkdir()
+            pool = lasting_pool(self.limits, self.work, self.store)
+            result = pool.run(job, key, home, given if sent else None)
+            files_of_job = {
+                path.name: path.read_bytes() for path in home.iterdir() if path.is_file()
+            }
+        return Attempt(result, files=files_of_job)

@@ -6,6 +6,7 @@ A run with a failed job is a failed run, as in MLflow.
 
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,12 +21,13 @@ from prefect.types.entrypoint import EntrypointType
 from pydantic import Field
 
 from leaseboard.flows.console import say
-from leaseboard.flows.dispatch import RunOptions, execute, final_state, open_suites
-from leaseboard.flows.gate import Gate
-from leaseboard.flows.live_flow import update_live_model
+from leaseboard.flows.dispatch import Gate, RunOptions, execute, final_state, open_suites
+from leaseboard.flows.live_update import flow_state, run_update
 from leaseboard.flows.prefect_executor import logged, named_after
 from leaseboard.tasks.jobs.suites.timetable import Scheduled as Entry
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
+from leaseboard.tasks.live.model import home_of
+from leaseboard.tasks.live.settings import read_settings
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.score.verdict import markdown
@@ -75,6 +77,24 @@ def gate_suite(
         say(page)
         publish(create_markdown_artifact, page, artifact_key(made.name, "gate"), message)
         return Failed(message=message) if verdict.exit_code else Completed(message=message)
+
+
+@flow(name="live-update", flow_run_name=named_after("file"), persist_result=False)
+def update_live_model(
+    file: str = Field(description="FILE.yaml, as of `leaseboard live update`."),
+    out: str | None = Field(None, description="Of state and page; runs/live/NAME by default."),
+) -> State[Any]:
+    """Update a live model, as `leaseboard live update FILE.yaml` does.
+
+    The MLflow store is that of MLFLOW_TRACKING_URI, and what FILE.yaml names by a variable is of
+    the environment: Prefect shows the parameters of a flow to everyone.
+    """
+    prepare_environment()
+    settings, uri = read_settings(Path(file)), environment.tracking_uri()
+    home = home_of(settings.name, Path(out) if out else None)
+    with logged():
+        result = run_update(settings, home, datetime.now(UTC), file=Path(file), tracking_uri=uri)
+        return flow_state(settings.name, uri, result)
 
 
 def serve_schedules(conf: Path) -> None:

@@ -1,18 +1,24 @@
 """A Prefect server of our own on loopback, and any server in a process that ends with ours."""
 
+from __future__ import annotations
+
 import fcntl
+import logging
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.console import report_outage
 from leaseboard.tasks.processes.watchdog import Watchdog, descendants, is_over, kill_tree
 
 STOP_SECONDS = 15.0
@@ -49,7 +55,7 @@ class Service:
         """Return the exit code of the server's first process; None while it runs."""
         return self._process.poll()
 
-    def wait(self) -> int:
+    def join(self) -> int:
         """Wait for its end, and return its exit code."""
         return self._process.wait()
 
@@ -77,6 +83,12 @@ class Service:
             self._process.wait()
         self._watchdog.remove(self.pid)
         self._watchdog.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 def answers(port: int) -> bool:
@@ -115,8 +127,10 @@ _PAGE = {
 }
 
 
-class PrefectServer:
+class PrefectServer(Service):
     """Prefect server that is ready when `wait` returns, and ends with the run.
+
+    Raises UsageError if another server answers at the port.
 
     - `log`: gets the server's output.
     - `port`: a free one by default.
@@ -124,37 +138,26 @@ class PrefectServer:
     """
 
     def __init__(self, log: Path, *, port: int | None = None, scheduling: bool = False) -> None:
-        self._log, self._port, self.url = log, port, ""
-        self._service: Service | None = None
-        self._environment = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"}
-        self._environment |= _BATCHED | SAFE_PATH
-        if scheduling:
-            self._environment = _PAGE | self._environment
-        else:
-            self._environment |= _UNUSED
-
-    def start(self) -> None:
-        """Start the process, without waiting for it.
-
-        Raises UsageError if another server answers at the port.
-        """
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            port: int = self._port or probe.getsockname()[1]
+            port = port or probe.getsockname()[1]
         if answers(port):
             raise UsageError(
                 f"port {port} is taken: set PREFECT_API_URL to use that server,"
                 " or name another --port"
             )
-        self.url = f"http://127.0.0.1:{port}/api"
+        self.url, self._log = f"http://127.0.0.1:{port}/api", log
+        own = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"}
+        own |= _BATCHED | SAFE_PATH
+        own = _PAGE | own if scheduling else own | _UNUSED
         command = [sys.executable, "-P", "-m", "prefect", "server", "start",
                    "--host", "127.0.0.1", "--port", str(port)]  # fmt: skip
-        self._log.parent.mkdir(parents=True, exist_ok=True)
+        log.parent.mkdir(parents=True, exist_ok=True)
         # Of two servers that make their database at once one fails: they start one by one.
-        self._starting = self._log.with_suffix(".lock").open("w")
+        self._starting = log.with_suffix(".lock").open("w")
         fcntl.flock(self._starting, fcntl.LOCK_EX)
-        with self._log.open("ab") as log:
-            self._service = Service(command, self._environment, log)
+        with log.open("ab") as output:
+            super().__init__(command, own, output)
 
     def wait(self, seconds: float = START_SECONDS) -> str:
         """Wait until the server answers, and return its address.
@@ -163,7 +166,7 @@ class PrefectServer:
         """
         deadline = time.monotonic() + seconds
         while not is_healthy(self.url):
-            code = None if self._service is None else self._service.exit_code()
+            code = self.exit_code()
             if code is not None or time.monotonic() > deadline:
                 what = "did not answer in time" if code is None else f"ended with exit code {code}"
                 raise LeaseboardError(
@@ -174,18 +177,9 @@ class PrefectServer:
         return self.url
 
     def stop(self) -> None:
-        """End what `start` started."""
-        if self._service is not None:
-            self._service.stop()
-            self._service = None
-            self._starting.close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+        """End the server; another one may start."""
+        super().stop()
+        self._starting.close()
 
 
 def server_log() -> Path:
@@ -203,3 +197,51 @@ def is_healthy(url: str) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
+
+
+SUITE, MODEL = "leaseboard.suite", "leaseboard.model"
+"""Resources: ``leaseboard.suite.NAME`` and ``leaseboard.model.NAME``."""
+RUN_ENDED = "leaseboard.run.ended"
+REGRESSION = "leaseboard.regression.found"
+PROMOTED, ROLLED_BACK = "leaseboard.model.promoted", "leaseboard.model.rolled-back"
+
+
+def emit(
+    event: str, kind: str, name: str, payload: Mapping[str, Any], once: str | None = None
+) -> None:
+    """Send an event of the suite or model `name`, if Prefect is there.
+
+    - `kind`: of the resource, `SUITE` or `MODEL`.
+    - `once`: what is its own; a server stores one event of it, however often it is sent. It is
+      waited for: the caller notes that it was sent, and may be killed after that.
+    """
+    url = os.environ.get("PREFECT_API_URL", "")
+    if not url:
+        return
+    import httpx
+    from prefect.events import emit_event
+    from prefect.events.worker import EventsWorker
+
+    try:  # or else the end of this process would wait for it
+        httpx.get(f"{url.rstrip('/')}/health", timeout=2)
+    except httpx.HTTPError:
+        report_outage()
+        return
+    # It warns of what it still sends at the end of a command.
+    logging.getLogger("EventsWorker").setLevel(logging.ERROR)
+    resource = {"prefect.resource.id": f"{kind}.{name}", "prefect.resource.name": name}
+    identity = once and uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}.{name} {once}")
+    emit_event(event, resource=resource, payload={"name": name, **payload}, id=identity or None)
+    if once:
+        sent = threading.Thread(target=EventsWorker.instance().wait_until_empty, daemon=True)
+        sent.start()
+        sent.join(10)  # a server may go
+
+
+def current_run() -> str:
+    """Return the identifier of the flow run that this is called in; empty without Prefect."""
+    if "prefect" not in sys.modules:
+        return ""
+    from prefect.runtime import flow_run
+
+    return str(flow_run.id or "")

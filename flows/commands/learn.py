@@ -1,8 +1,9 @@
-"""``leaseboard learn`` and ``predict``: a stream model in a file that learns table after table."""
+"""``leaseboard learn``, ``predict``: a model in a file that learns table after table; ``demo``."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -22,7 +23,7 @@ from leaseboard.flows.commands.options import (
     opt,
     parse_settings,
 )
-from leaseboard.flows.console import check_file, say
+from leaseboard.flows.console import check_file, output_folder, say
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.machine.environment import working_seconds
@@ -62,7 +63,6 @@ def learn(
     Example: leaseboard learn sales.model january.csv --target revenue
     """
     from leaseboard.algorithms.plain import replacing
-    from leaseboard.tasks.fetch.dataset import TASKS
     from leaseboard.tasks.models.model import load_file
     from leaseboard.tasks.models.stream_model import StreamModel
 
@@ -83,8 +83,6 @@ def learn(
             f"--{changed[0]} is of a new model, and {str(model)!r} is there: leave it out, or"
             " name another file"
         )
-    if task is not None and task not in TASKS:
-        raise UsageError(f"--task {task!r} must be {' or '.join(TASKS)}")
     own = parse_settings(settings or [])
     frame = _rows(file, known.kinds if known else {str(own.get("entity")): "text"})
     stream = known or StreamModel.for_table(
@@ -319,3 +317,48 @@ def _print(
             f"without any label since (the last {learned.forecast_rows} rows), as `predict` of a"
             f" next file: {describe_metrics(learned.forecast)}"
         )
+
+
+FOLDER = Path("leaseboard-demo")
+_NEXT = """
+Next, with data of your own:
+  leaseboard learn sales.model YOUR.csv --target COLUMN
+      a stream: the model learns row by row, and goes on with the next file
+  leaseboard race rising-bandits-cost YOUR.csv --target COLUMN --budget 60 --set unit=cpu_seconds
+      a table: the best model found in 60 CPU seconds
+  leaseboard run {stream}
+      a leaderboard: add datasets and algorithms to this file, and run it again"""
+
+
+def demo(output: Annotated[Path, opt("Path to write to.", "PATH")] = FOLDER) -> int:
+    """Try it: a stream, a table and two leaderboards, on data that come with it.
+
+    Nothing is downloaded. It takes half a minute. Data, model and pages are in a folder.
+
+    Example: leaseboard demo
+    """
+    from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suites
+
+    folder = output_folder(output)
+    shutil.copytree(environment.shipped_conf() / "demo", folder, dirs_exist_ok=True)
+    suite_file = folder / "stream.yaml"
+    suite_file.write_text(suite_file.read_text().replace("file:", f"file:{output}/"))
+    model = folder / "sales.model"
+    model.unlink(missing_ok=True)
+
+    say("1. A stream: predict each row, then learn its label.\n")
+    learn(model, folder / "sales.csv", target="revenue")
+    say("\n2. Predict days whose revenue is not known yet.\n")
+    predictions = folder / "predictions.csv"
+    predict(str(model), folder / "next_days.csv", output=predictions)
+    say("".join(predictions.read_text().splitlines(keepends=True)[:4]))
+
+    codes = []
+    for number, name, what in ((3, "stream", "the stream"), (4, "table", "a table")):
+        say(f"{number}. A leaderboard of {what}: algorithms and naive baselines.\n")
+        ((suite, home),) = open_suites(str(folder / f"{name}.yaml"), folder / name)
+        with environment.variable_set("MLFLOW_TRACKING_URI", f"sqlite:///{folder / 'mlflow.db'}"):
+            codes.append(exit_code(execute(suite, home, RunOptions(local=True))))
+        say()
+    say(_NEXT.format(stream=output / "stream.yaml"))
+    return max(codes)

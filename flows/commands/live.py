@@ -14,8 +14,8 @@ import typer
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.flows.commands.options import (
+    Command,
     Commands,
-    FlowsCommand,
     Force,
     LiveFile,
     Local,
@@ -45,7 +45,7 @@ app = typer.Typer(
 )
 
 
-@app.command("init", cls=FlowsCommand)
+@app.command("init", cls=Command)
 def init(
     file: LiveFile,
     files: Annotated[str | None, opt(_FILES, "PATTERN")] = None,
@@ -90,11 +90,11 @@ def init(
     return 0
 
 
-@app.command("update", cls=FlowsCommand)
+@app.command("update", cls=Command)
 def update(
     file: LiveFile,
     run_dir: RunDir = None,
-    at: Annotated[str | None, opt(_AT, "TIME")] = None,
+    at: Annotated[datetime | None, opt(_AT, "TIME", parser=datetime.fromisoformat)] = None,
     local: Local = False,
 ) -> int:
     """Update once: ingest, validate, join labels, monitor, train, evaluate, promote, notify.
@@ -105,9 +105,9 @@ def update(
     """
     from leaseboard.flows.live_update import run_update
 
-    now = _time(at)
+    now = at or datetime.now(UTC)
+    now = now if now.tzinfo else now.replace(tzinfo=UTC)
     settings, home, file = _opened(file, run_dir)
-
     with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
             settings, home, now,
@@ -122,7 +122,7 @@ def update(
     return 0
 
 
-@app.command("status", cls=FlowsCommand)
+@app.command("status", cls=Command)
 def status(file: LiveFile, run_dir: RunDir = None) -> None:
     """Print how a live model is doing: champion, quality, drift, incidents.
 
@@ -154,15 +154,6 @@ def _opened(model: Path, run_dir: Path | None) -> tuple[LiveSettings, Path, Path
     return settings, home_of(settings.name, run_dir), file
 
 
-def _time(at: str | None) -> datetime:
-    """Return the time that was given, in UTC unless it says otherwise; now by default."""
-    try:
-        now = datetime.now(UTC) if at is None else datetime.fromisoformat(at)
-    except ValueError as error:
-        raise UsageError(f"--at {at!r} is not a time: write it as 2026-11-23T04:00") from error
-    return now if now.tzinfo else now.replace(tzinfo=UTC)
-
-
 PORT = 8507
 STOPPING = 30
 """Seconds that requests may take to end once the server is to stop."""
@@ -170,7 +161,7 @@ STATE_PATIENCE = 5.0
 """Seconds that a request waits for a state that another process writes to."""
 
 
-@app.command("serve", cls=FlowsCommand)
+@app.command("serve", cls=Command)
 def serve(
     file: LiveFile,
     host: Annotated[str, opt(_HOST, "ADDRESS")] = "127.0.0.1",
@@ -228,7 +219,7 @@ def _listening(host: str, port: int) -> Iterator[socket]:
         yield listener
 
 
-@app.command("promote", cls=FlowsCommand)
+@app.command("promote", cls=Command)
 def promote(file: LiveFile, force: Force = False, run_dir: RunDir = None) -> int:
     """Make the challenger the champion if the evidence suffices; otherwise exit with 1.
 
@@ -239,7 +230,7 @@ def promote(file: LiveFile, force: Force = False, run_dir: RunDir = None) -> int
     return _change(file, run_dir, "champion", "is champion now", force=force)
 
 
-@app.command("rollback", cls=FlowsCommand)
+@app.command("rollback", cls=Command)
 def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
     """Make the previous champion the champion again; the champion becomes the previous one.
 
@@ -252,35 +243,27 @@ def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
 
 def _change(file: Path, run_dir: Path | None, kind: str, said: str, *, force: bool = False) -> int:
     """Change the champion by hand, and publish it; return 1 if the evidence does not suffice."""
-    from leaseboard.tasks.live.candidates import change_by_hand
-
-    live, now = live_of(file, run_dir), datetime.now(UTC)
-    with live.state.update_lock():
-        done, why = change_by_hand(live, now.isoformat(timespec="seconds"), kind, anyway=force)
-        if done:
-            _finish(live, now, run_dir, f"{said}: {why}")
-    if not done:
-        name = live.settings.name
-        say(f"{name}: the challenger stays challenger: {why}; --force promotes it")
-    return 0 if done else 1
-
-
-def _finish(live: LiveModel, now: datetime, run_dir: Path | None, what: str) -> None:
-    """Publish and report what a person has just done to a live model; then it is finished."""
     from leaseboard.flows.live_update import announce_news
+    from leaseboard.tasks.live.candidates import change_by_hand
     from leaseboard.tasks.live.model import home_of
     from leaseboard.tasks.live.page import build
     from leaseboard.tasks.live.publication import publish
     from leaseboard.tasks.live.record import ModelRecord
     from leaseboard.tasks.store.live_tables import Changes
 
+    live, now, uri = live_of(file, run_dir), datetime.now(UTC), environment.tracking_uri()
     name, at = live.settings.name, now.isoformat(timespec="seconds")
-    uri = environment.tracking_uri()
-    version = publish(uri, live, now)["champion"]
-    build(ModelRecord(live.settings, live.state, now), home_of(name, run_dir))
-    announce_news(live.state, name, at, uri, by_hand=True)
-    say(f"{name}: version {version} {what}")
-    live.state.commit(Changes(at, lifecycle={"by_hand": None}))
+    with live.state.update_lock():
+        done, why = change_by_hand(live, at, kind, anyway=force)
+        if done:
+            version = publish(uri, live, now)["champion"]
+            build(ModelRecord(live.settings, live.state, now), home_of(name, run_dir))
+            announce_news(live.state, name, at, uri, by_hand=True)
+            say(f"{name}: version {version} {said}: {why}")
+            live.state.commit(Changes(at, lifecycle={"by_hand": None}))
+    if not done:
+        say(f"{name}: the challenger stays challenger: {why}; --force promotes it")
+    return 0 if done else 1
 
 
 def live_of(file: Path, run_dir: Path | None) -> LiveModel:
@@ -291,7 +274,7 @@ def live_of(file: Path, run_dir: Path | None) -> LiveModel:
     return LiveModel.read(settings, state_of(settings, home), file)
 
 
-@app.command("forget", cls=FlowsCommand)
+@app.command("forget", cls=Command)
 def forget(
     file: LiveFile,
     reason: Annotated[str, opt("Why, for the record.", "TEXT")],

@@ -1,15 +1,17 @@
-"""``leaseboard ui``, ``doctor``, ``check``: the MLflow UI, the installation, an algorithm."""
+"""``leaseboard ui``, ``doctor``, ``check``, ``schedule``: what keeps an installation going."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from functools import partial
 from typing import Annotated
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 from leaseboard.flows.commands.options import AlgorithmName, Port, opt
-from leaseboard.flows.console import say, terminable
+from leaseboard.flows.console import SIGTERM_EXIT, say, terminable
+from leaseboard.flows.server import SAFE_PATH, PrefectServer, Service, answers, server_log
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
 
@@ -19,7 +21,6 @@ def ui(port: Port = 5000) -> None:
 
     Example: leaseboard ui --port 5001
     """
-    from leaseboard.flows.server import SAFE_PATH, Service, answers
     from leaseboard.tasks.track.store import artifact_root, ensure_store
 
     if answers(port):
@@ -34,13 +35,9 @@ def ui(port: Port = 5000) -> None:
         # What is logged through this server is where what is logged to the store itself is.
         "--no-serve-artifacts", "--default-artifact-root", artifact_root(uri),
     ]  # fmt: skip
-    with terminable():
-        server = Service(command, os.environ | store | SAFE_PATH)
-        try:
-            say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
-            code = server.wait()
-        finally:
-            server.stop()
+    with terminable(), Service(command, os.environ | store | SAFE_PATH) as server:
+        say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
+        code = server.join()
     raise LeaseboardError(f"MLflow's server ended with exit code {code}")
 
 
@@ -88,3 +85,48 @@ def check(algorithm: AlgorithmName) -> int:
         say("note    an oracle baseline: look_ahead is not checked, and leaderboards mark it")
     say(f"{len(checks()) - failed} checks passed, {failed} failed")
     return 1 if failed else 0
+
+
+_SERVE = (
+    "import sys, pathlib; from leaseboard.flows.schedule import serve_schedules;"
+    " serve_schedules(pathlib.Path(sys.argv[1]))"
+)
+
+
+def schedule(port: Port = 4200) -> int:
+    """Run suites and live models by the clock, as conf/schedule.yaml says, until interrupted.
+
+    It uses the Prefect server of PREFECT_API_URL if that is set, otherwise one of its own on the
+    loopback, at --port. What a schedule that was killed has left is run again.
+
+    Example: leaseboard schedule --conf conf
+    """
+    from leaseboard.tasks.jobs.suites.timetable import load_schedule
+
+    folder = environment.conf_dir()
+    for entry in load_schedule(folder).schedules:
+        say(f"{entry.name}: {entry.what} at {entry.cron!r} ({entry.timezone})")
+    try:
+        with terminable(), ExitStack() as stack:
+            if not os.environ.get("PREFECT_API_URL"):
+                server = PrefectServer(server_log(), port=port, scheduling=True)
+                stack.enter_context(server)
+                os.environ["PREFECT_API_URL"] = server.wait()
+                say(f"Prefect: http://127.0.0.1:{port}")
+            from leaseboard.flows.prefect_executor import check_answers
+
+            check_answers(os.environ["PREFECT_API_URL"])
+            # Prefect's runner ends itself alone; a service, all that it has started.
+            path = os.pathsep.join(filter(None, sys.path))
+            command = [sys.executable, "-P", "-c", _SERVE, str(folder)]
+            runner = Service(command, os.environ | {"PYTHONPATH": path})
+            code = stack.enter_context(runner).join()
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as stop:
+        if stop.code != SIGTERM_EXIT:
+            raise
+    else:
+        raise LeaseboardError(f"Prefect's runner ended with exit code {code}: start it again")
+    say("the schedule is stopped")
+    return 0

@@ -4,12 +4,12 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from leaseboard.algorithms.errors import UsageError, require, unknown
+from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.flows.console import be_quiet, say, watched
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
@@ -57,7 +57,7 @@ SuiteName = Annotated[
     arg("A name of `leaseboard list suites`, or a YAML file."),
 ]
 Target = Annotated[str | None, opt("Target column (default: last).", "COLUMN")]
-Task = Annotated[str | None, opt(_TASK, "TASK")]
+Task = Annotated[Literal["regression", "classification"] | None, opt(_TASK, "TASK")]
 Workers = Annotated[int | None, opt("Worker processes (default: one a core).", "N", min=1)]
 
 
@@ -125,9 +125,6 @@ def _with_all(own: list[Any]) -> list[Any]:
 class Command(TyperCommand):
     """Command with the options of all commands."""
 
-    extra = ""
-    """The optional part of the installation that it needs."""
-
     def __init__(self, *given: Any, **named: Any) -> None:
         paragraphs = named["help"].split("\n\n")  # which the help breaks as wide as the terminal
         named["help"] = "\n\n".join(" ".join(each.split()) for each in paragraphs)
@@ -142,14 +139,12 @@ class Command(TyperCommand):
         return _with_all(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command if the part of the installation that it needs is there."""
+        """Run the command, and show how much of its work is done."""
         name = ctx.command_path.partition(" ")[2]
         be_quiet("quiet" in ctx.obj)
         prepare_environment()  # before a command imports what reads it
         # Without an address Prefect's client starts a server, which outlives a killed command.
         os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")
-        if self.extra:
-            require(self.extra, name)
         with nullcontext() if name in SERVICES else watched(name):
             return super().invoke(ctx)
 
@@ -167,18 +162,6 @@ class Commands(TyperGroup):
             lists = f"{ctx.command_path} --help"
             raise unknown("command", args[0], self.commands, lists)
         return super().resolve_command(ctx, args)
-
-
-class TablesCommand(Command):
-    """Command that needs the extra ``tables``."""
-
-    extra = "tables"
-
-
-class FlowsCommand(Command):
-    """Command that needs the extra ``flows``."""
-
-    extra = "flows"
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:

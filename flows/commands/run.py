@@ -1,14 +1,19 @@
-"""``leaseboard run``, ``report`` and ``gate``: a suite, its page, and its accepted scores."""
+"""``leaseboard run``, ``report``, ``gate``, ``results``: a suite, its page, accepted scores."""
 
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError, require
+import typer
+
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.commands.options import (
     AsJson,
+    Command,
+    Commands,
     Local,
     Register,
     RunDir,
@@ -20,6 +25,7 @@ from leaseboard.flows.commands.options import (
 )
 from leaseboard.flows.console import (
     check_file,
+    output_folder,
     report_damage,
     resumable,
     say,
@@ -57,8 +63,6 @@ def run(
     from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suites
     from leaseboard.tasks.models.winner import check_name
 
-    if not dry_run:
-        require("flows", "run")
     if cluster and (local or workers):
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
     options = RunOptions(workers, local, cluster)
@@ -198,8 +202,7 @@ def gate(
 
     Example: leaseboard gate ci --markdown comment.md
     """
-    from leaseboard.flows.dispatch import RunOptions
-    from leaseboard.flows.gate import Gate
+    from leaseboard.flows.dispatch import Gate, RunOptions
     from leaseboard.tasks.score.summary import several
     from leaseboard.tasks.score.verdict import as_json as json_of
     from leaseboard.tasks.score.verdict import markdown as markdown_of
@@ -221,3 +224,92 @@ def gate(
         markdown.write_text(page, encoding="utf-8")
     say(json_of(verdict).rstrip() if as_json else page)
     return verdict.exit_code
+
+
+_FOLDERS = "Run folders, or folders that hold some (default: runs)."
+_KEEP = "Number of the newest results of each algorithm and dataset that stay."
+_YES = "Do it; without this flag, only print what would be done."
+archive = typer.Typer(
+    cls=Commands,
+    help="Merge the results of several machines, and prune old ones.",
+    no_args_is_help=True,
+)
+
+
+@archive.command("merge", cls=Command)
+def merge(
+    folders: Annotated[list[Path], arg("Run folders, copied from other machines.")],
+    run_dir: Annotated[Path, opt("Folder for results: a new one, or of a merge.", "DIR")],
+) -> int:
+    """Merge run folders of several machines into one, with MLflow and a report page.
+
+    Exits with 2 if MLflow failed.
+
+    Example: leaseboard results merge runs/here copies/there --run-dir runs/both
+    """
+    from leaseboard.tasks.folder import results
+
+    for folder in folders:
+        if not (folder / "jobs").is_dir():
+            raise UsageError(f"{str(folder)!r} holds no results: name the output folder of a run")
+
+    from leaseboard.flows.benchmark import Executor, show_board
+    from leaseboard.tasks.archive import runs as core
+
+    home = output_folder(run_dir)
+    with results.locked(home):
+        code = report_damage(*folders, home)
+        merged = core.merge(folders, home)
+        name = merged.suite.name if merged.suite else folders[0].resolve().name
+        problem, _ = show_board(
+            Executor(), merged.results, merged.suite, name, home, environment.tracking_uri(),
+            found=merged.found, logged=False,
+        )  # fmt: skip
+    say(f"merged:  {len(merged.results)} jobs, {merged.added} of them new")
+    if problem:
+        say(f"leaseboard: {problem}", err=True)
+    return 2 if problem else code
+
+
+@archive.command("prune", cls=Command)
+def prune(
+    folders: Annotated[list[Path] | None, arg(_FOLDERS)] = None,
+    keep: Annotated[int, opt(_KEEP, "N", min=0)] = 1,
+    yes: Annotated[bool, opt(_YES, "", "--yes")] = False,
+) -> None:
+    """Remove results that newer ones have replaced, in run folders.
+
+    The newest result of each algorithm on each dataset and repetition stays. In MLflow, delete
+    runs on its pages, then run `mlflow gc`.
+
+    Example: leaseboard results prune --yes
+    """
+    from leaseboard.tasks.archive import runs as core
+
+    given = folders or [place for place in [Path("runs")] if place.is_dir()]
+    total = sum(_prune_folder(folder, keep, remove=yes) for folder in core.run_folders(given))
+    if not (total and yes):
+        say("nothing was removed: add --yes" if total else "nothing to remove")
+        return
+    say("removed")
+
+
+def _prune_folder(folder: Path, keep: int, *, remove: bool) -> int:
+    """Print what goes from a run folder, remove it if `remove`; return how many jobs."""
+    from leaseboard.tasks.archive import runs as core
+    from leaseboard.tasks.folder import results
+    from leaseboard.tasks.machine import disk
+
+    report_damage(folder)
+    with results.locked(folder) if remove else nullcontext():
+        jobs, of = core.surplus_jobs(folder, keep), len(results.read_results(folder))
+        say(f"{folder}: {len(jobs)} of {of} jobs, {disk.shown(core.size_of(folder, jobs))}")
+        if not (jobs and remove):
+            return len(jobs)
+        shown = results.current(folder)
+        core.remove_jobs(folder, jobs)
+        if 0 < len(results.current(folder)) < len(shown):
+            from leaseboard.tasks.report import build
+
+            build.build(folder, build.suite_of(folder))
+    return len(jobs)

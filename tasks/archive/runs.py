@@ -32,11 +32,9 @@ class Merged:
 
     results: list[Result]
     """All results in the folder."""
-    rows: list[Result]
-    """The same, and the jobs that are not done."""
     suite: Suite | None
     found: Compared
-    """The comparison of the rows."""
+    """Their comparison, with the jobs that are not done."""
     added: int
     """Number of jobs whose result came from another folder and was not in this one."""
 
@@ -86,7 +84,7 @@ def merge(folders: list[Path], out: Path) -> Merged:
         content = suite.model_dump_json(indent=1).encode()
         results.write_atomically(out / results.SUITE_FILE, content)
     written = [result for result in kept if result.status != UNDONE]
-    return Merged(written, kept, suite, comparison, len(new))
+    return Merged(written, suite, comparison, len(new))
 
 
 def place(of: Result) -> tuple[str, str, int]:

@@ -36,6 +36,7 @@ from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.report.page import (
     ACCENT,
     LOG,
+    PALETTE,
     Cell,
     Figure,
     Names,
@@ -51,7 +52,6 @@ from leaseboard.tasks.report.page import (
     number,
     page_of,
     scatter,
-    thinned,
     wording,
 )
 from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
@@ -65,7 +65,7 @@ from leaseboard.tasks.score.papers import (
 )
 from leaseboard.tasks.score.papers import selections as selections_of
 from leaseboard.tasks.score.summary import Compared, compared, notes, scale_of, texts
-from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
+from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link, thin
 
 Reader: TypeAlias = Callable[[Any, Sequence[Event]], Any]
 """Returns what a job's log holds for a section, from its row of the results and its events."""
@@ -292,42 +292,41 @@ def aligned(curves: Sequence[pd.Series]) -> pd.DataFrame:
 
 def curves(made: Material) -> Section | None:
     """Return the scores of each dataset over time; None without a measured curve."""
-    found: dict[tuple[str, str], list[pd.Series]] = {}
+    found = defaultdict[tuple[str, str], list[pd.Series]](list)
     for row, curve in made.read[job_curve]:
-        found.setdefault((row.name, row.data), []).append(curve)
-    by_place = {place: aligned(each) for place, each in found.items()}
-    table, frame = made.found.board.table, made.frame
+        found[row.data, row.name].append(curve)
     drawn = []
-    for data in table.problems:
-        done = frame[(frame["data"] == data) & (frame["status"] == "ok")]
-        for unit, metric in done[["unit", "metric"]].head(1).itertuples(index=False):
-            mine = {label: by_place[label, data] for label in made.labels
-                    if (label, data) in by_place}  # fmt: skip
-            drawn.append(data_figure(made.names.get(data, data), mine, made.labels, unit, metric))
-    shown = [figure for figure in drawn if figure is not None]
-    if not shown:
+    for data, rows in made.frame[made.frame["status"] == "ok"].groupby("data", sort=False):
+        mine = {label: aligned(found[data, label]) for label in made.labels
+                if (data, label) in found}  # fmt: skip
+        if mine:
+            unit, metric = rows[["unit", "metric"]].iloc[0]
+            name = made.names.get(str(data), str(data))
+            drawn.append(data_figure(name, mine, made.labels, unit, metric))
+    if not drawn:
         return None
-    folded = [replace(figure, folded=figure.title) for figure in shown[1:]]
-    return Section("curves", **wording("curves"), figures=[shown[0], *folded])
+    folded = [replace(figure, folded=figure.title) for figure in drawn[1:]]
+    return Section("curves", **wording("curves"), figures=[drawn[0], *folded])
 
 
 def data_figure(
     name: str, curves: Mapping[str, pd.DataFrame], labels: Sequence[str], unit: str, metric: str
-) -> Figure | None:
+) -> Figure:
     """Return the median over repetitions with the quartiles as a band, for one dataset."""
     traces: list[Trace] = []
     middles = []
     for label, curve in curves.items():
         known = curve.dropna()
-        known = known.iloc[thinned(len(known), MOST_POINTS)]
+        known = known.iloc[thin(len(known), MOST_POINTS)]
         low, middle, high = (known.quantile(share, axis=1) for share in (0.25, 0.5, 0.75))
         index = labels.index(label)
         if (high > low).any():
             traces.append(band(index, [*known.index], [*low], [*high]))
-        traces.append(_line(index, label, middle))
+        line = {"dash": "dash" if index >= len(PALETTE) else "solid"}
+        traces.append(
+            scatter(label, middle.index, middle, colour(index), line=line, legendgroup=str(index))
+        )
         middles.append(middle)
-    if not traces:
-        return None
     scores = pd.concat(middles)
     # The losses of the first examples would flatten all later ones.
     steep = scores.min() > 0 and STEEP * scores.min() < scores.max()
@@ -335,12 +334,6 @@ def data_figure(
     note = "Median over repetitions; the band holds the middle half of them."
     title = f"Score while the budget is spent: {name}"
     return chart(title, note, traces, axis(unit, type="log"), up, 440)
-
-
-def _line(index: int, label: str, curve: pd.Series) -> Trace:
-    dash = "dash" if index >= 10 else "solid"
-    line = {"dash": dash}
-    return scatter(label, curve.index, curve, colour(index), line=line, legendgroup=str(index))
 
 
 def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:

@@ -155,13 +155,6 @@ def plain(values: Iterable[Any]) -> list[Any]:
     ]  # fmt: skip
 
 
-def thinned(count: int, most: int) -> list[int]:
-    """Return at most `most` of the indices below `count`, spread evenly from first to last."""
-    spread = np.linspace(0, count - 1, min(count, most)).round().astype(int)
-    found: list[int] = np.unique(spread).tolist()
-    return found
-
-
 Names = Mapping[str, str]
 """Names of the datasets in a suite, by reference."""
 _NUMBER = re.compile(r"–?|−?[\d.,]+( \S+| [±\[(].*)?")

@@ -183,8 +183,14 @@ def measure(requirement: Requirement, frame: pd.DataFrame) -> Quantity:
 
 
 def _value(metric: str, row: Any, other: Any | None) -> float:
+    """Return a job's value, or its ratio to that of `other`: of two equal ones, also zeros, 1."""
     value = _of_job(metric, row)
-    return value if other is None else _ratio(value, _of_job(metric, other))
+    if other is None:
+        return value
+    over = _of_job(metric, other)
+    if value == over:
+        return 1.0
+    return value / over if over else math.copysign(math.inf, value)
 
 
 def _of_job(metric: str, row: Any) -> float:
@@ -198,10 +204,3 @@ def _of_job(metric: str, row: Any) -> float:
         )
     value = row.metrics[metric]
     return math.nan if value is None else float(value)
-
-
-def _ratio(value: float, other: float) -> float:
-    """Return the ratio; equal values, two zeros among them, give 1."""
-    if value == other:
-        return 1.0
-    return value / other if other else math.copysign(math.inf, value)

@@ -346,6 +346,8 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
     mean_loss = geometric_mean if only is None else mean_interval
     spans = {"score": map(mean_interval, scores), "relative_loss": map(mean_loss, losses)}
     seconds = score_table(frame, "cpu_seconds")
+    costs = np.where(seconds.means > 0, seconds.means, np.nan)
+    cheapest = np.fmin.reduce(costs, axis=0, initial=np.nan)
     found = pd.concat(
         [pd.DataFrame(each, columns=[of, f"{of}_lower", f"{of}_upper"])
          for of, each in spans.items()], axis=1,
@@ -355,7 +357,7 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
         rank=nanmean(ranks, axis=1),
         **_tested(frame, table, scale),
         cpu_seconds=nanmean(seconds.scores.reshape(len(ranks), -1), axis=1),
-        relative_cost=_relative_cost(seconds.means),
+        relative_cost=np.exp(nanmean(np.log(costs / cheapest), axis=1)),
         **{
             how: (table.states == state).sum(axis=(1, 2))
             for state, how in {OK: "ok", **UNFINISHED}.items()
@@ -393,9 +395,3 @@ def _tested(frame: pd.DataFrame, table: ScoreTable, scale: Scale) -> dict[str, F
     values = Scale(scale.zero, scale.one).values(tested)
     means, ranks = nanmean(nanmean(values, axis=2), axis=1), nanmean(tested.ranks(), axis=1)
     return {"test": means, "test_rank": ranks}
-
-
-def _relative_cost(cost: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cheapest = np.fmin.reduce(np.where(cost > 0, cost, np.nan), axis=0, initial=np.nan)
-        return np.asarray(np.exp(nanmean(np.log(cost / cheapest), axis=1)))

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -115,33 +115,6 @@ class Truth:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """One finished selection, compared with Full-run over the same configurations."""
-
-    configurations: int
-    """Number of admitted configurations."""
-    speedup: float
-    speedup_trained: float
-    """Scenario (i): CPU seconds of Full-run over those of the selection; (ii): over those of the
-    selection and one full training of its choice. NaN if Full-run trained fewer."""
-    loss: float
-    relative_loss: float
-    """A_i* - A_i', also divided by A_i*; NaN if an accuracy is unknown."""
-    epsilon: float
-    """The loss that the algorithm may allow, NaN if it has no such setting."""
-    kept: bool | None
-    """True if the loss is within epsilon; None where nothing is guaranteed, because the run was
-    cut short with several configurations left, or has no epsilon."""
-    intervals: int
-    """Intervals whose configuration's real accuracy is known, those at full size left out."""
-    above: int
-    """Of them those whose lower bound is above it: exploitiveness broke, or by chance."""
-    below: int
-    """Those whose upper bound is below it: fitness broke, or by chance. Of ``bounds="best"`` those
-    of the best configuration alone, as no other upper bound is guaranteed."""
-
-
 def configurations(events: Sequence[Event]) -> dict[int, str]:
     """Return every admitted configuration's hyperparameters as text, by number."""
     return {
@@ -150,15 +123,31 @@ def configurations(events: Sequence[Event]) -> dict[int, str]:
     }
 
 
-def compare(events: Sequence[Event], truth: Truth) -> Selection | None:
-    """Compare one run's log with the truth; None for an unfinished log or without any truth."""
+def compare(events: Sequence[Event], truth: Truth) -> dict[str, Any] | None:
+    """Compare one run's log with the truth; None for an unfinished log or without any truth.
+
+    Returns
+    -------
+    dict
+        ``configurations``: how many were admitted. ``speedup``, ``speedup_trained``: scenario (i),
+        CPU seconds of Full-run over those of the selection; (ii) over those of the selection and
+        one full training of its choice; NaN if Full-run trained fewer. ``loss``,
+        ``relative_loss``: A_i* - A_i', also divided by A_i*; NaN if an accuracy is unknown.
+        ``epsilon``: the loss that the algorithm may allow, NaN if it has no such setting;
+        ``kept``: whether the loss is within it, None where nothing is guaranteed, because the run
+        was cut short with several configurations left, or has no epsilon. ``intervals``: those
+        whose configuration's real accuracy is known, those at full size left out; ``above``: of
+        them those whose lower bound is above it: exploitiveness broke, or by chance; ``below``:
+        those whose upper bound is below it: fitness broke, or by chance. Of ``bounds="best"``
+        those of the best configuration alone, as no other upper bound is guaranteed.
+    """
     started, finished = of(events, Started), of(events, Finished)
     if not started or not finished or not truth.rows:
         return None
     metrics = finished[0].metrics
-    considered = set(configurations(events).values())
-    complete = considered <= truth.seconds.keys()
-    seconds = sum(truth.seconds[each] for each in considered) if complete else math.nan
+    considered = [*configurations(events).values()]
+    complete = {*considered} <= truth.seconds.keys()
+    seconds = sum(truth.seconds[each] for each in {*considered}) if complete else math.nan
     spent = float(metrics.get("selection_cpu_seconds", 0.0))
     trained = spent + float(metrics.get("training_cpu_seconds", 0.0))
     real = truth.by_number(events)
@@ -172,18 +161,18 @@ def compare(events: Sequence[Event], truth: Truth) -> Selection | None:
     allowed = settings.get("epsilon")
     epsilon = math.nan if allowed is None else float(allowed)
     guaranteed = not math.isnan(epsilon + loss) and decided(events, truth.rows)
-    return Selection(
-        configurations=len(configurations(events)),
-        speedup=seconds / (spent or math.nan),
-        speedup_trained=seconds / (trained or math.nan),
-        loss=loss,
-        relative_loss=loss / best,
-        epsilon=epsilon,
-        kept=loss <= epsilon + ROUNDING if guaranteed else None,
-        intervals=len(known),
-        above=sum(b.lower > real[b.configuration] for b in known),
-        below=sum(b.upper < real[b.configuration] for b in known if b.configuration in trusted),
-    )
+    return {
+        "configurations": len(considered),
+        "speedup": seconds / (spent or math.nan),
+        "speedup_trained": seconds / (trained or math.nan),
+        "loss": loss,
+        "relative_loss": loss / best,
+        "epsilon": epsilon,
+        "kept": loss <= epsilon + ROUNDING if guaranteed else None,
+        "intervals": len(known),
+        "above": sum(b.lower > real[b.configuration] for b in known),
+        "below": sum(b.upper < real[b.configuration] for b in known if b.configuration in trusted),
+    }
 
 
 def decided(events: Iterable[Event], full: int) -> bool:
@@ -214,7 +203,7 @@ def selections(logs: Sequence[tuple[Any, Sequence[Event]]]) -> pd.DataFrame:
         if row.algorithm == REFERENCE:
             real.setdefault((row.data, row.repetition), Truth()).add(events)
     found = [
-        {"key": str(row.key), "name": row.name, "data": row.data, **asdict(selection)}
+        {"key": str(row.key), "name": row.name, "data": row.data, **selection}
         for row, events in logs
         if row.algorithm != REFERENCE
         and (truth := real.get((row.data, row.repetition)))

@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -70,10 +70,7 @@ class Compared:
     has, by the question's name in the wording of pages."""
 
 
-Results: TypeAlias = pd.DataFrame | Iterable[Result]
-
-
-def compared(results: Results, suite: Suite | None = None) -> Compared:
+def compared(results: pd.DataFrame | Iterable[Result], suite: Suite | None = None) -> Compared:
     """Compare the algorithms of some results, by the scale and metric of their suite, if any.
 
     Raises UsageError if no job has the metric.
@@ -83,7 +80,10 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
     scale = scale_of(suite, metrics[0] if len(metrics) == 1 else "score")
     names = {} if suite is None else suite.data_names
-    missing = [_missing(score_table(measured)), rows_cut(frame, names), arrivals(frame)]
+    missing = [_missing(score_table(measured)), rows_cut(frame, names)]
+    labels = {str(each.get("labels", IMMEDIATE)) for each in frame["environment_options"]}
+    if labels - {IMMEDIATE}:
+        missing.append(f"Labels arrive {', '.join(sorted(labels))}.")
     board = leaderboard(measured, scale)
     first = {"best": "No job finished, so there is nothing to rank."}
     if board.frame["ok"].any():
@@ -188,12 +188,6 @@ def _missing(table: ScoreTable) -> str:
     counts = {how: int((table.states == state).sum()) for state, how in UNFINISHED.items()}
     lost = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
     return f"{ok} of {total} jobs finished ({lost})."
-
-
-def arrivals(frame: pd.DataFrame) -> str:
-    """Return when labels of streams come, unless all come at once."""
-    found = {str(each.get("labels", IMMEDIATE)) for each in frame["environment_options"]}
-    return f"Labels arrive {', '.join(sorted(found))}." if found - {IMMEDIATE} else ""
 
 
 LEGEND = "CPU s: mean over jobs. × cost: times the cheapest. Jobs: finished of all."

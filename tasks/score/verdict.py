@@ -25,7 +25,7 @@ pairs.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ import pandas as pd
 from pydantic_core import to_json
 
 from leaseboard.tasks.jobs.job import plain_value
-from leaseboard.tasks.jobs.suites.requirement import ROUNDING, Requirement
+from leaseboard.tasks.jobs.suites.requirement import ROUNDING
 from leaseboard.tasks.score.baseline import Baseline, Quantity, Scenario
 from leaseboard.tasks.score.frame import scoreless
 from leaseboard.tasks.score.inference import Interval, Paired, paired
@@ -155,12 +155,15 @@ def _incomparable(scenario: Scenario, rows: pd.DataFrame) -> tuple[str, str] | N
     if len(lost):
         reasons = "; ".join(sorted(set(mine["reason"]) - {""})) or "not accepted"
         return "missing", f"no score for seed {', '.join(map(str, lost['seed']))}: {reasons}"
+    was = _compared(scenario, scenario.settings, scenario.environment)
     for row in mine.itertuples():
-        for name, found, was in _differences(scenario, row):
-            return "changed", (
-                f"{name} is {found!r}, accepted was {was!r}:"
-                " the scores cannot be compared; accept again"
-            )
+        now = _compared(row, plain_value(row.settings), plain_value(row.environment_options))
+        for name in now:
+            if name in was and now[name] != was[name]:
+                return "changed", (
+                    f"{name} is {now[name]!r}, accepted was {was[name]!r}:"
+                    " the scores cannot be compared; accept again"
+                )
     return None
 
 
@@ -170,22 +173,14 @@ def _failure(rows: pd.DataFrame) -> str:
     return next((f"seed {row.seed}: {row.status}: {row.reason}" for row in lost), "")
 
 
-def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what makes a result another scenario: its name, what it is, what was accepted.
+def _compared(of: Any, settings: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what makes a result another scenario where it differs.
 
     A setting or option that only one of both has does not count: code may gain and lose them.
     """
-    for name in ("metric", "direction", "digest", "algorithm"):
-        if getattr(row, name) != getattr(scenario, name):
-            yield name, getattr(row, name), getattr(scenario, name)
-    settings, options = plain_value(row.settings), plain_value(row.environment_options)
-    for what, now, accepted in (
-        ("setting {}", settings, scenario.settings),
-        ("option {} of the environment", options, scenario.environment),
-    ):
-        for name in sorted(now.keys() & accepted.keys()):
-            if now[name] != accepted[name]:
-                yield what.format(name), now[name], accepted[name]
+    found = {name: getattr(of, name) for name in ("metric", "direction", "digest", "algorithm")}
+    found |= {f"setting {name}": value for name, value in sorted(settings.items())}
+    return found | {f"option {name} of the environment": options[name] for name in sorted(options)}
 
 
 def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[str, str, int]:
@@ -215,33 +210,25 @@ def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[
 
 def check_requirement(quantity: Quantity) -> Check:
     """Judge a requirement by what was measured."""
-    requirement = quantity.requirement
-    if not quantity.values:
-        verdict = "failed" if quantity.failed else "missing"
-        return _of_requirement(requirement, verdict, quantity.problem or "not measured")
+    requirement, worst = quantity.requirement, np.nan
     excesses = [requirement.excess(value) for value in quantity.values]
     n, n_broken = len(excesses), sum(excess > 0 for excess in excesses)
     n_allowed = requirement.allowed(n)
-    if n_broken > n_allowed:
+    verdict, text = "met", "met in every repetition"
+    if not n:
+        verdict, text = "failed" if quantity.failed else "missing", quantity.problem
+    elif n_broken > n_allowed:
         allowed = f", chance explains {n_allowed}" if requirement.failure_probability else ""
         verdict, text = "broken", f"broken in {n_broken} of {n} repetitions{allowed}"
-    else:
-        verdict, text = "met", "met in every repetition"
-        if n_broken:
-            text = f"met but in {n_broken} of {n} repetitions, as chance explains"
-    worst = quantity.values[max(range(n), key=excesses.__getitem__)]
-    return replace(_of_requirement(requirement, verdict, text), measured=worst, n=n)
-
-
-def _of_requirement(requirement: Requirement, verdict: str, explanation: str) -> Check:
+    elif n_broken:
+        text = f"met but in {n_broken} of {n} repetitions, as chance explains"
+    if n:
+        worst = quantity.values[max(range(n), key=excesses.__getitem__)]
     return Check(
-        requirement=requirement.name,
-        name=requirement.algorithm,
-        data=requirement.data,
-        verdict=verdict,
-        explanation=f"{explanation}; {requirement.reason}",
-        bound=requirement.bound,
-    )
+        requirement=requirement.name, name=requirement.algorithm, data=requirement.data,
+        verdict=verdict, explanation=f"{text}; {requirement.reason}", bound=requirement.bound,
+        measured=worst, n=n,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """``race``: a few algorithms on a file or a dataset, from a notebook, in this process."""
 
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
@@ -118,7 +118,7 @@ class Leaderboard:
 @without_autologging()
 def race(
     algorithms: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
-    data: str | Path | pd.DataFrame | Sequence[str | Path] | tuple[Any, Any],
+    data: str | Path | pd.DataFrame | Sequence[str | Path],
     *,
     target: str | None = None,
     task: str | None = None,
@@ -127,7 +127,6 @@ def race(
     budget: float | None = None,
     metric: str | None = None,
     baselines: bool = True,
-    tracking_uri: str | None = None,
 ) -> Leaderboard:
     """Run algorithms on the same data, one after another, and compare them.
 
@@ -140,9 +139,9 @@ def race(
     algorithms : str, mapping, or sequence of them
         Names of ``leaseboard list``, or ``mine.py:Mine``. As in a suite, a mapping has
         `algorithm`, and may have `name`, `settings` and `environment`.
-    data : str or Path, or sequence of them, or DataFrame, or tuple of array-like
-        References such as ``openml:215`` and ``synthetic:fried?rows=5000``, or files; a DataFrame
-        with the target among its columns; or ``(X, y)``, two arrays or a DataFrame and its target.
+    data : str or Path, or sequence of them, or DataFrame
+        References such as ``openml:215`` and ``synthetic:fried?rows=5000``, or files; or a
+        DataFrame with the target among its columns.
     target : str, optional
         The target column; the last one if not given.
     task : {"regression", "classification"}, optional
@@ -156,8 +155,6 @@ def race(
     baselines : bool
         Whether the naive baselines (`running-mean`, `last-label`, `seasonal-last`, `online-ridge`)
         run, too, if an algorithm works on a stream.
-    tracking_uri : str, optional
-        An MLflow store; each job becomes a run there. By default MLflow is left alone.
 
     Returns
     -------
@@ -180,33 +177,21 @@ def race(
     """
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")
-    if isinstance(data, tuple) and not all(isinstance(each, (str, Path)) for each in data):
-        if target is not None:
-            raise UsageError(f"target={target!r} is given with (X, y): omit it, y is the target")
-        data = _table(*data)
-    if isinstance(data, pd.DataFrame):
-        with tempfile.TemporaryDirectory(prefix="race-") as place:
-            return race(
-                algorithms, _written(data, Path(place)), target=target, task=task, seed=seed,
-                repetitions=repetitions, budget=budget, metric=metric, baselines=baselines,
-                tracking_uri=tracking_uri,
-            )  # fmt: skip
     one = isinstance(algorithms, (str, Mapping))
-    suite = race_suite(
-        algorithms=[algorithms] if one else list(algorithms),
-        data=[with_options(str(place), target=target, task=task) for place in _places(data)],
-        seeds=list(range(seed, seed + repetitions)), budget=budget, metric=metric,
-        baselines=baselines,
-    )  # fmt: skip
-
-    results = []
-    for job in suite.jobs():
-        with tempfile.TemporaryDirectory(prefix="race-") as folder:
-            results.append(run_one(job, Path(folder), here=True).result)
-            if tracking_uri is not None:
-                from leaseboard.tasks.track.tracker import log_race
-
-                log_race(results[-1], Path(folder) / "events.jsonl.gz", tracking_uri)
+    with tempfile.TemporaryDirectory(prefix="race-") as folder:
+        home, results = Path(folder), []
+        suite = race_suite(
+            algorithms=[algorithms] if one else list(algorithms),
+            data=[with_options(str(place), target=target, task=task)
+                  for place in _places(data, home)],
+            seeds=list(range(seed, seed + repetitions)), budget=budget, metric=metric,
+            baselines=baselines,
+        )  # fmt: skip
+        for number, job in enumerate(suite.jobs()):
+            place = home / f"{number}"
+            place.mkdir()
+            results.append(run_one(job, place, here=True).result)
+            shutil.rmtree(place)
     return Leaderboard(tuple(results), compared(results, suite))
 
 
@@ -218,21 +203,6 @@ def race_suite(**content: Any) -> Suite:
         raise UsageError(first_fault(error)) from error
     check_suite(suite)
     return suite
-
-
-def _table(X: Any, y: Any = None, *more: Any) -> pd.DataFrame:
-    """Return rows and their targets as a table, the target last; UsageError if they are not so."""
-    features = pd.DataFrame(X).rename(columns=str)
-    if more or y is None or len(features) != len(y):
-        raise UsageError(
-            f"data is a tuple of {2 + len(more) - (y is None)}, with {len(features)} rows: give"
-            " (X, y) with a target for each row, or a list of files"
-        )
-    name = getattr(y, "name", None)
-    name = "target" if name is None else str(name)
-    if name in features:
-        raise UsageError(f"X has a column {name!r}, and so is y named: rename one")
-    return features.assign(**{name: np.asarray(y)})
 
 
 def _written(frame: pd.DataFrame, folder: Path) -> Path:
@@ -247,10 +217,14 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
     return path
 
 
-def _places(data: object) -> list[str | Path]:
-    """Return the references that were given as data; UsageError for other values."""
+def _places(data: object, folder: Path) -> list[str | Path]:
+    """Return the references that were given as data; UsageError for other values.
+
+    A table is written into `folder`.
+    """
+    data = _written(data, folder) if isinstance(data, pd.DataFrame) else data
     given = [data] if isinstance(data, (str, Path)) else data
     if isinstance(given, Sequence) and all(isinstance(each, (str, Path)) for each in given):
         return list(given)
     kind = type(data).__name__
-    raise UsageError(f"data is a {kind}: give a DataFrame, (X, y), or references and files")
+    raise UsageError(f"data is a {kind}: give a DataFrame, or references and files")

@@ -7,10 +7,9 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
 from secrets import SystemRandom
 from typing import TypeVar
 
@@ -44,19 +43,19 @@ def run_all(
     - `ahead`: how many are started before one must have ended: inputs are prepared shortly before
       they are needed, and results are recorded soon.
     """
-    ended = SimpleQueue[tuple[Waiting, Future[Ended]]]()
-    running = 0
+    running = dict[Future[Ended], Waiting]()
 
     def collected(leave: int) -> Iterator[tuple[Waiting, Ended]]:
-        nonlocal running
-        while running > leave or not ended.empty():
-            job, future = ended.get()
-            running -= 1
-            yield job, future.result()
+        while running:
+            seconds = None if len(running) > leave else 0
+            ended = wait(running, seconds, FIRST_COMPLETED).done
+            if not ended:
+                return
+            for future in ended:
+                yield running.pop(future), future.result()
 
     for job in jobs:
-        running += 1
-        submit(job).add_done_callback(lambda future, job=job: ended.put((job, future)))  # type: ignore[misc]
+        running[submit(job)] = job
         yield from collected(ahead)
     yield from collected(0)
 
@@ -79,11 +78,6 @@ def hold(
 ) -> CachedDataset:
     """Hold a frame, under `name`, as data for jobs."""
     return prepared.hold(frame, name, _scratch(), target=target, task=task)
-
-
-def prepare(data: CachedDataset, job: Job) -> Prepared:
-    """Prepare a dataset for the environment of `job`; encoders are fitted on training rows."""
-    return prepared.prepare(data, job)
 
 
 def run(
@@ -154,6 +148,7 @@ def record(
     uri: str | None = None,
     report: Path | None = None,
     logged: bool = False,
+    configurations: str = "all",
     flow_run: str = "",
 ) -> Place:
     """Log `results` as runs of MLflow's experiment `name`, described by their leaderboard.
@@ -164,6 +159,7 @@ def record(
     - `uri`: the store; the one of this project by default.
     - `report`: the page, to be attached.
     - `logged`: the jobs were logged while they ran; the leaderboard alone is missing.
+    - `configurations`: which get a run, as of a suite's ``tracking``.
     - `flow_run`: the address of the flow run of which this is a step; as a task it knows its own.
 
     Returns where they are in MLflow's UI.
@@ -179,7 +175,7 @@ def record(
         tags |= {"leaseboard.diagnostics": counts_of(read_diagnostics(report.parent))}
     try:
         if not logged:
-            log_all(results, out or _scratch(), name, store)
+            log_all(results, out or _scratch(), name, store, configurations)
         return publish(
             store, name, results, board=markdown(found), standings=standings(found), files=files,
             tags=tags,

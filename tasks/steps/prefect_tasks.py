@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -27,7 +26,7 @@ from prefect.runtime import flow_run
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelled, Completed, Failed
 
-from leaseboard.tasks.jobs.diagnostic_codes import lines_of
+from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.addresses import mlflow_ui
@@ -93,15 +92,6 @@ def _score(*given: Any, **named: Any) -> Compared:
     return found
 
 
-@functools.wraps(plain.report)
-def _report(*given: Any, **named: Any) -> Path:
-    from leaseboard.tasks.report.build import read_diagnostics
-
-    page = plain.report(*given, **named)
-    _say("\n".join([*lines_of(read_diagnostics(page.parent)), f"report: {page}"]))
-    return page
-
-
 @functools.wraps(plain.record)
 def _record(results: Any, name: str, *given: Any, **named: Any) -> Place:
     # Its address; its identifier if our server ends with it.
@@ -111,7 +101,6 @@ def _record(results: Any, name: str, *given: Any, **named: Any) -> Place:
     links = {"mlflow": place.jobs} | ({"report": place.report} if named.get("report") else {})
     for what, address in links.items():
         text = f"{what} of {name}"
-        _say(f"{text}: {ui}/{address}")
         publish(
             create_link_artifact, f"{ui}/{address}", text,
             key=artifact_key(name, what), description=HINT,
@@ -126,10 +115,10 @@ def _title_of_job(parameters: dict[str, Any]) -> str:
 
 fetch = as_task(plain.fetch, "fetch", task_run_name="fetch {reference}")
 hold = as_task(plain.hold, "hold", task_run_name="hold {name}")
-prepare = as_task(plain.prepare, "prepare", task_run_name="prepare {data.reference}")
+prepare = as_task(prepared.prepare, "prepare", task_run_name="prepare {data.reference}")
 run = as_task(_run, "run", task_run_name=_title_of_job)
 score = as_task(_score, "score")
-report = as_task(_report, "report")
+report = as_task(plain.report, "report")
 record = as_task(_record, "record")
 
 

@@ -46,11 +46,12 @@ from leaseboard.tasks.track.store import TrackingError, experiment, open_store, 
 from leaseboard.tasks.track.writers import (
     METRICS_PER_BATCH,
     PARENT,
+    BulkWriter,
     ClientWriter,
     every,
     has_writer,
+    sql_store,
     stays,
-    writer_of,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ class Tracker:
         self._configurations = experiment(self._client, uri, f"{suite}/configurations")
         self.place = {"ui": mlflow_ui(uri), "jobs": jobs, "configurations": self._configurations}
         with reported(uri):
-            make = ClientWriter if through_client else writer_of
+            bulk = not through_client and sql_store(self._client)
+            make = BulkWriter if bulk else ClientWriter
             self.writer = make(self._client, uri, jobs, self._configurations)
             self._known = self.writer.known()
             end_suites(self._client, [jobs])
@@ -218,13 +220,6 @@ def find_suite(client: MlflowClient, experiment_id: str, key: str) -> Run | None
     return found[0] if found else None
 
 
-def log_race(result: Result, log: Path, uri: str) -> None:
-    """Log one job that belongs to no suite, into the experiment ``race``."""
-    tracker = Tracker(uri, "race", [result.key])
-    tracker.log(result, log.parent)
-    tracker.close("FINISHED" if result.status == "ok" else "FAILED", {result.status: 1})
-
-
 class Recorder:
     """Thread that logs each job that is over, and never delays a job or loses its result.
 
@@ -299,13 +294,15 @@ class Recorder:
         return action()
 
 
-def log_all(found: Sequence[Result], out: Path, name: str, uri: str) -> None:
+def log_all(found: Sequence[Result], out: Path, name: str, uri: str, rule: str = "all") -> None:
     """Log results of `out` that are missing from the store as runs of the experiment `name`.
 
     Raises TrackingError if something could not be logged.
+
+    - `rule`: see `Tracker`.
     """
     keys = [result.key for result in found]
-    with Recorder(out, list(found), lambda: Tracker(uri, name, keys)) as recorder:
+    with Recorder(out, list(found), lambda: Tracker(uri, name, keys, rule=rule)) as recorder:
         pass
     if recorder.problems:
         raise TrackingError("; ".join(recorder.problems))

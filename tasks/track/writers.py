@@ -185,11 +185,6 @@ def sql_store(client: MlflowClient) -> Any | None:
     return store if store.engine.dialect.name in DIALECTS else None
 
 
-def writer_of(client: MlflowClient, *place: str) -> ClientWriter:
-    """Return the writer to a store; `place` is what `ClientWriter` takes."""
-    return BulkWriter(client, *place) if sql_store(client) else ClientWriter(client, *place)
-
-
 class BulkWriter(ClientWriter):
     """Writer of jobs to a SQL store, each in one transaction."""
 

@@ -43,7 +43,7 @@ def url(tmp_path_factory, environment, prefect_tables, forked_services):
                 yield address
                 # One worker sends a process's events, to the first server that it met.
                 EventsWorker.drain_all(timeout=10, at_exit=False)
-        pid = server._service.pid
+        pid = server.pid
         assert pid in before
     assert not psutil.pid_exists(pid)
 

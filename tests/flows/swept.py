@@ -10,7 +10,7 @@ from tests.tasks.live.world import BEGIN, KEEP, World, timedelta
 
 ALERTS = "alerts: ['{}']\n"
 IMPORTS = (
-    "leaseboard.flows.live_update", "leaseboard.flows.live_flow", "prefect.events",
+    "leaseboard.flows.live_update", "prefect.events",
     "mlflow.store.tracking.sqlalchemy_store",
     "mlflow.store.model_registry.sqlalchemy_store", "leaseboard.tasks.models.registry",
     "leaseboard.tasks.serve.app", "leaseboard.tasks.serve.champion", "uvicorn",

@@ -17,7 +17,7 @@ from tests.sweep import POINTS, in_fork, in_zygote, query
 
 ALGORITHMS = ["running-mean", "last-label", "vanilla"]
 IMPORTS = (
-    "leaseboard.flows.commands.archive", "leaseboard.tasks.archive.runs",
+    "leaseboard.flows.commands.run", "leaseboard.tasks.archive.runs",
     "mlflow.store.tracking.sqlalchemy_store",
 )  # fmt: skip
 RUN, PRUNE = ["run", "suite.yaml", "--local", "--workers", "1", "--run-dir"], ["results", "prune"]

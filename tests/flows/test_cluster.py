@@ -138,7 +138,7 @@ def test_what_is_wrong_with_a_cluster_is_one_line(call, runner, monkeypatch, tmp
     suite = tmp_path / "s.yaml"
     suite.write_text("title: t\ndata: ['sklearn:diabetes']\nalgorithms: [vanilla]\n")
     with monkeypatch.context() as patch:
-        patch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 0.5)
+        patch.setattr("leaseboard.flows.prefect_executor.CONNECT_SECONDS", 0.5)
         said = call("run", suite, "--cluster", "tcp://127.0.0.1:9", code=2).err
     assert "no Dask scheduler answers at 'tcp:" in said
     lonely = Machines(zygote, tmp_path)

@@ -4,16 +4,16 @@ import shutil
 
 import pandas as pd
 
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import environment
 
 
 def test_the_demo_learns_predicts_and_builds_two_leaderboards(leaseboard, tmp_path, monkeypatch):
     conf = tmp_path / "conf"
-    shutil.copytree(paths.shipped_conf(), conf)
+    shutil.copytree(environment.shipped_conf(), conf)
     table, sales = conf / "demo" / "table.yaml", conf / "demo" / "sales.csv"
     table.write_text(table.read_text().replace("budget: 8", "budget: 1"))
     sales.write_text("".join(sales.read_text().splitlines(keepends=True)[:400]))
-    monkeypatch.setattr(paths, "shipped_conf", lambda: conf)
+    monkeypatch.setattr(environment, "shipped_conf", lambda: conf)
     printed = leaseboard("demo", "--output", "leaseboard-demo").out
 
     folder = tmp_path / "leaseboard-demo"

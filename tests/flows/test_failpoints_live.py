@@ -4,8 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from leaseboard.flows.console import say
-from leaseboard.tasks.live.update import Conduct
 from tests.flows.swept import Live, update
 from tests.sweep import POINTS, Sweep
 
@@ -36,9 +34,6 @@ def news(swept, monkeypatch):
     monkeypatch.setattr("httpx.get", lambda *_, **__: None)
     monkeypatch.setattr("leaseboard.flows.live_update.current_run", lambda: "sweep")
     monkeypatch.setattr("prefect.events.emit_event", swept.emit)
-    monkeypatch.setattr(
-        "leaseboard.flows.live_flow.in_flow", lambda *given: given[2](Conduct(say))
-    )
     idle = SimpleNamespace(instance=lambda: SimpleNamespace(wait_until_empty=lambda: None))
     monkeypatch.setattr("prefect.events.worker.EventsWorker", idle)
 

@@ -177,7 +177,7 @@ WRONG_USAGE = [
     (("learn", "old", "sales.csv", "--target", "rain"), 64, "--target is of a new model, and"),
     (("learn", "old", "sales.csv", "--set", "b=3"), 64, "--set is of a new model, and 'old'"),
     (("learn", "new", "sales.csv", "--target", "slod"), 64, "'slod': did you mean 'sold'"),
-    (("learn", "new", "sales.csv", "--task", "both"), 64, "--task 'both' must be regr"),
+    (("learn", "new", "sales.csv", "--task", "both"), 64, "'both' is not one of 'regr"),
     (("learn", "new", "sales.csv", "--algorithm", "apple"), 64, "'apple' is not a race"),
     (("learn", "new", "sales.csv", "--algorithm", "a.py:A"), 64, "name online-automl, chacha, "),
     (("learn", "new", "sales.csv", "--set", "bb=3"), 64, "'bb': did you mean 'b'"),

@@ -96,7 +96,7 @@ def test_every_command_takes_a_file_or_a_name(call, world, monkeypatch):
         (("update", "nowhere.yaml"), "`leaseboard live init nowhere.yaml` writes it"),
         (("init", "nowhere.yaml"), "give --files"),
         (("init", "sales.yaml", "--files", "x/*.csv"), "--files is for a new file"),
-        (("update", "sales.yaml", "--at", "yesterday"), "is not a time"),
+        (("update", "sales.yaml", "--at", "yesterday"), "for '--at': "),
         (("init", "sales.yaml"), "exists, and is yours"),
         (("init", "9.yaml", "--files", "inbox/*.csv", "--target", "revenue"), "begin with a"),
         (("init", "new.yaml", "--files", "inbox/*.csv", "--target", "revenu"), "revenue"),

@@ -10,7 +10,7 @@ import pytest
 from prefect.states import Cancelling
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows.commands import schedule as command
+from leaseboard.flows.commands import operate as command
 from leaseboard.flows.schedule import _deployments
 from leaseboard.tasks.folder.results import read_results
 from leaseboard.tasks.jobs.suites.timetable import load_schedule

@@ -46,17 +46,17 @@ def test_one_that_is_ok_wins_then_the_older_one(machine, out):
     folders = [machine("a", {"key": "k1", "status": "crash"}), machine("b", late),
                machine("c", {"key": "k1"})]  # fmt: skip
     merged = merge(folders[:2], out)
-    assert [row.host for row in merged.rows] == ["b"]
+    assert [row.host for row in merged.results] == ["b"]
     merged = merge(folders[2:], out)
-    assert [row.host for row in merged.rows] == ["c"]
+    assert [row.host for row in merged.results] == ["c"]
     assert results.look(results.job_folder(out, "k1")).host == "c"
 
 
 def test_a_job_without_data_gives_way_to_one_with(machine, out):
     a = machine("a", {"key": "k0", "status": "skipped", "digest": ""})
-    assert [row.status for row in merge([a], out).rows] == ["skipped"]
+    assert [row.status for row in merge([a], out).results] == ["skipped"]
 
-    assert [row.status for row in merge([machine("b", {"key": "k1"})], out).rows] == ["ok"]
+    assert [row.status for row in merge([machine("b", {"key": "k1"})], out).results] == ["ok"]
     assert not results.job_folder(out, "k0").exists()
 
 

@@ -99,12 +99,12 @@ def test_evidence_that_is_against_it_or_not_enough_does_not_but_anyway_does(chal
 
 
 def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monkeypatch):
-    from leaseboard.flows import live_flow
+    from leaseboard.flows import live_update
     from leaseboard.flows.live_update import announce_news
 
     sent = []
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
-    monkeypatch.setattr(live_flow, "emit", lambda *event: sent.append(event))
+    monkeypatch.setattr(live_update, "emit", lambda *event: sent.append(event))
     state = challenged.live.state
     seen(challenged, champion=4.0, challenger=1.0)
     change_by_hand(challenged.live, AT, CHAMPION)

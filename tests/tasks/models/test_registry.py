@@ -14,7 +14,7 @@ from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.registry import live_file, register
 from leaseboard.tasks.models.winner import REFUSED, check_name, slug
 from leaseboard.tasks.track.store import open_store
-from leaseboard.tasks.track.tracker import log_race
+from leaseboard.tasks.track.tracker import log_all
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 
@@ -68,8 +68,11 @@ def raced(uri, race, tmp_path):
         for i in range(1, 8)
     ]
 
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "job").rename(tmp_path / "jobs" / result.key)
+
     def add():
-        log_race(result, tmp_path / "job" / "events.jsonl.gz", uri)
+        log_all([result], tmp_path, "race", uri)
         register(uri, "m", fitted, [result, *more], group="race")
         return open_store(uri).get_model_version("m", "1")
 
