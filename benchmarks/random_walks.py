@@ -14,7 +14,7 @@ import pandas as pd
 
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
-from leaseboard.tasks.models.chosen import fit
+from leaseboard.tasks.models.winner import fit
 
 DAYS, NEXT, SEEDS, TRIALS = 1200, 300, 20, 20
 

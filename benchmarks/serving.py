@@ -29,11 +29,10 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from leaseboard.tasks.live.contract import Contract
 from leaseboard.tasks.live.first_files import infer
 from leaseboard.tasks.live.model import LiveModel
-from leaseboard.tasks.live.publication import publish
-from leaseboard.tasks.live.settings import LiveSettings, read_settings
+from leaseboard.tasks.live.record import publish
+from leaseboard.tasks.live.settings import Contract, LiveSettings, read_settings
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import State

@@ -19,7 +19,7 @@ from leaseboard.tasks.jobs.environments import folds, holdout, pulls, samples, s
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
 from leaseboard.tasks.jobs.suites.timetable import Scheduled
-from leaseboard.tasks.live import contract, settings
+from leaseboard.tasks.live import settings
 from leaseboard.tasks.preprocess.encoding import StreamOptions
 from leaseboard.tasks.processes.child import Limits
 
@@ -40,8 +40,8 @@ ENVIRONMENTS = {"Stream": StreamOptions, "Hold-out": holdout.Options, "Pulls": p
                 "Systems": systems.Options}  # fmt: skip
 LIVE = {"A live model": settings.LiveSettings, "Data of a live model": settings.DataSettings,
         "Model of a live model": settings.ModelSettings, "Retrain": settings.RetrainSettings,
-        "Compare": settings.CompareSettings, "Columns of a contract": contract.ColumnRule,
-        "Rows of a contract": contract.BatchRules}  # fmt: skip
+        "Compare": settings.CompareSettings, "Columns of a contract": settings.ColumnRule,
+        "Rows of a contract": settings.BatchRules}  # fmt: skip
 WORDS = {int: "number", float: "number", str: "text", bool: "true or false", list: "list",
          tuple: "list", dict: "mapping", Path: "path", timedelta: "duration"}  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leaseboard.tasks.evaluate.frameworks.stream_program import Asked, play
+from leaseboard.tasks.evaluate.framework_streams import Asked, play
 
 CLASSES = {"regression": 0, "binary": 0, "classes": 3}
 

@@ -155,8 +155,8 @@ def test_tests_hold_no_init_files():
 
 UNPICKLES = {
     "algorithms/checks.py",
-    "tasks/evaluate/frameworks/sessions.py",
-    "tasks/evaluate/trials/evaluate.py",
+    "tasks/evaluate/frameworks.py",
+    "tasks/evaluate/trials.py",
     "tasks/jobs/prepared.py",
     "tasks/processes/child.py",
 }

@@ -18,7 +18,7 @@ DEV = PROJECT["dependency-groups"]["dev"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 LOCKED = dict(re.findall(r"^([\w.-]+)(?:\[.*\])?==(\S+)", LOCK, re.MULTILINE))
 OWN = {"leaseboard", "benchmarks", "tests"}
-ELSEWHERE = ("tasks/evaluate/frameworks/",)
+ELSEWHERE = ("tasks/evaluate/framework_",)
 """Programs that run in environments of other libraries."""
 OPTIONAL = {"algorithms/online_automl/streaming/blocks.py": {"river"}}
 """Modules that are for users of a library, and imported with it alone."""

@@ -36,7 +36,7 @@ IMPORTS = (
     "leaseboard.algorithms.chacha.presets", "leaseboard.algorithms.online_automl.online_automl",
     "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
     "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
-    "leaseboard.tasks.jobs.described", "leaseboard.tasks.models.chosen",
+    "leaseboard.tasks.jobs.described", "leaseboard.tasks.models.winner",
     "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.workers",
     "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
     "leaseboard.tasks.score.verdict", "leaseboard.tasks.steps.plain",

@@ -135,11 +135,11 @@ def predict(
 
     Example: leaseboard predict sales.model february.csv --output predictions.parquet
     """
-    from leaseboard.tasks.models.table_files import in_fewest_digits, pass_through
+    from leaseboard.tasks.models.columns import in_fewest_digits, pass_through
 
     _check_output(output, file, Path(model))
     if model.startswith("models:/"):
-        from leaseboard.tasks.models.logged import load_registered
+        from leaseboard.tasks.models.registry import load_registered
 
         loaded = load_registered(model, environment.tracking_uri())
     else:
@@ -160,7 +160,7 @@ def predict(
 
 def _rows(file: Path, kinds: dict[str, str]) -> pd.DataFrame:
     """Return the rows of a table; DataUnavailableError if it has none."""
-    from leaseboard.tasks.models.table_files import read_rows
+    from leaseboard.tasks.models.columns import read_rows
 
     frame = read_rows(file, kinds)
     if not len(frame):
@@ -256,7 +256,7 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
     - `frame`: what `read_rows` made of the table in `file`.
     """
     from leaseboard.algorithms.plain import replacing
-    from leaseboard.tasks.models.table_files import in_fewest_digits, in_own_types, pass_through
+    from leaseboard.tasks.models.columns import in_fewest_digits, in_own_types, pass_through
 
     found = pass_through(file, frame, added)
     with replacing(output) as partial:

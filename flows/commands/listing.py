@@ -52,7 +52,7 @@ def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
     """Return the columns and the rows of what there is of a kind."""
     from leaseboard.algorithms import plugins, registry
     from leaseboard.algorithms.measures import DIRECTIONS, SKILL
-    from leaseboard.tasks.evaluate.frameworks import venv
+    from leaseboard.tasks.evaluate import venv
     from leaseboard.tasks.fetch import inventory
 
     folder, columns = environment.conf_dir(), ("name", "what", "source")
@@ -191,6 +191,6 @@ def install(framework: Annotated[str, arg("A name of `leaseboard list frameworks
 
     Example: leaseboard frameworks install flaml
     """
-    from leaseboard.tasks.evaluate.frameworks import venv
+    from leaseboard.tasks.evaluate import venv
 
     say(f"{framework}  {venv.install(framework)}")

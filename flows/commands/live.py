@@ -247,8 +247,7 @@ def _change(file: Path, run_dir: Path | None, kind: str, said: str, *, force: bo
     from leaseboard.tasks.live.candidates import change_by_hand
     from leaseboard.tasks.live.model import home_of
     from leaseboard.tasks.live.page import build
-    from leaseboard.tasks.live.publication import publish
-    from leaseboard.tasks.live.record import ModelRecord
+    from leaseboard.tasks.live.record import ModelRecord, publish
     from leaseboard.tasks.store.live_tables import Changes
 
     live, now, uri = live_of(file, run_dir), datetime.now(UTC), environment.tracking_uri()

@@ -129,7 +129,8 @@ def _contender(algorithm: str, given: dict[str, Any]) -> dict[str, Any]:
 def _check_models(name: str, jobs: list[Job]) -> None:
     """Raise UsageError for a name, or an algorithm, that no registered model can have."""
     from leaseboard.tasks.jobs.described import describe
-    from leaseboard.tasks.models.winner import check_name, require_model
+    from leaseboard.tasks.models.registry import check_name
+    from leaseboard.tasks.models.winner import require_model
 
     check_name(name)
     for job in jobs:
@@ -214,7 +215,7 @@ def _print(result: Result) -> None:
     from leaseboard.algorithms.measures import of_logarithm
     from leaseboard.flows.benchmark import replay
     from leaseboard.tasks.folder.results import read_partial_log
-    from leaseboard.tasks.models.automl.findings import guarantee
+    from leaseboard.tasks.models.automl.search import guarantee
     from leaseboard.tasks.score.frame import describe_metrics
     from leaseboard.tasks.score.leaderboard import TEST
 
@@ -282,8 +283,7 @@ def _show_all(results: list[Result], found: Compared, *, diagnosed: bool) -> Non
 
 def _register(name: str, job: Job, attempt: Attempt) -> None:
     """Register the model that was found; UsageError if its score cannot be compared."""
-    from leaseboard.tasks.models.chosen import fit
-    from leaseboard.tasks.models.winner import barred
+    from leaseboard.tasks.models.winner import barred, fit
 
     result = attempt.result
     if why := barred(result):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Result
     from leaseboard.tasks.jobs.suites.plan import Planned
     from leaseboard.tasks.jobs.suites.suite import Suite
-    from leaseboard.tasks.models.chosen import Fitted
+    from leaseboard.tasks.models.winner import Fitted
 
 _PLAN = "Print what would be done, and do nothing."
 _DASK = "Address of a Dask scheduler to run on, such as tcp://10.0.0.1:8786."
@@ -61,7 +61,7 @@ def run(
     Example: leaseboard run quick
     """
     from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suites
-    from leaseboard.tasks.models.winner import check_name
+    from leaseboard.tasks.models.registry import check_name
 
     if cluster and (local or workers):
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
@@ -142,8 +142,8 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
     A failure is reported, and the other winners are registered.
     """
     from leaseboard.tasks.folder.results import current
-    from leaseboard.tasks.models.chosen import fit
-    from leaseboard.tasks.models.winner import check_name, slug, winner_of
+    from leaseboard.tasks.models.registry import check_name, slug
+    from leaseboard.tasks.models.winner import fit, winner_of
 
     title = check_name(name)
     report_damage(run)

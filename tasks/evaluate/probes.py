@@ -26,7 +26,7 @@ from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import Division, division
 from leaseboard.tasks.processes.child import call, call_here, of_one_thread
-from leaseboard.tasks.store.recorded import Record, Store
+from leaseboard.tasks.store.database import Record, Store
 
 Rows = NDArray[np.int32]
 
@@ -197,7 +197,7 @@ Labelled = tuple[Any, NDArray[Any]]
 Build = Callable[[Parameters], Any]
 """Makes an untrained model of a configuration; the same one at every call."""
 
-CANDIDATES = "leaseboard.tasks.evaluate.learners.candidates"
+CANDIDATES = "leaseboard.tasks.evaluate.learners"
 """The module that makes the models of recorded probes, which is part of their key."""
 
 

@@ -22,7 +22,7 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     naming,
 )
-from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.fetch import files, loading, synthetic
 from leaseboard.tasks.fetch.dataset import Options, RawTable, file_digest
 from leaseboard.tasks.fetch.loading import CATALOGUE

@@ -42,7 +42,7 @@ from leaseboard.algorithms.errors import (
     rule,
     unknown,
 )
-from leaseboard.tasks.evaluate.frameworks import stream_river, venv
+from leaseboard.tasks.evaluate import framework_streams, venv
 from leaseboard.tasks.fetch import files, synthetic
 from leaseboard.tasks.fetch.dataset import Dataset, Options, RawTable, file_digest, finish
 from leaseboard.tasks.machine import environment
@@ -457,7 +457,7 @@ def _read_river(name: str) -> RawTable:
         python = venv.python("river")
     except SkipError as error:
         raise DataUnavailableError(f"river:{name} is in River's package: {error}") from error
-    command = [str(python), "-I", stream_river.__file__, name]
+    command = [str(python), "-I", framework_streams.__file__, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         word = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -45,7 +45,7 @@ def classes(job: Job, kind: str) -> list[str]:
     """Return the classes of `job`'s arms, as ``module:Class``, outside of `KNOWN` packages."""
     if KINDS[kind].chooses != "arm":
         return []
-    from leaseboard.tasks.evaluate.trials.spaces import searched  # learners, for policies alone
+    from leaseboard.tasks.evaluate.spaces import searched  # learners, for policies alone
 
     spaces = searched(str(job.environment.get("space", "")), job.environment.get("arms"))
     arms = (arm for space in spaces for arm in space.arms.values())
@@ -67,19 +67,19 @@ def _texts(value: Any) -> Iterator[str]:
 def programs(job: Job) -> list[str]:
     """Return the modules that set up the framework of `job`, which are part of its key.
 
-    So a change to River's module changes the keys of River's jobs alone.
+    So a change to them changes the keys of the jobs of frameworks alone.
 
     Examples
     --------
     >>> programs(Job("river-arf", "synthetic:fried", seed=0, environment_seed=0))
-    ['leaseboard.tasks.evaluate.frameworks.stream_river']
+    ['leaseboard.tasks.evaluate.framework_streams']
     >>> programs(Job("online-automl", "synthetic:fried", seed=0, environment_seed=0))
     []
     """
     algorithm = _built(job)
     if not isinstance(algorithm, StreamFramework):
         return []
-    return [f"leaseboard.tasks.evaluate.frameworks.stream_{algorithm.system}"]
+    return ["leaseboard.tasks.evaluate.framework_streams"]
 
 
 def pinned(job: Job) -> str:
@@ -96,7 +96,7 @@ def pinned(job: Job) -> str:
     algorithm = _built(job)
     if not isinstance(algorithm, StreamFramework | OnTable | OutsideSearch):
         return added
-    from leaseboard.tasks.evaluate.frameworks import venv  # for jobs of frameworks alone
+    from leaseboard.tasks.evaluate import venv  # for jobs of frameworks alone
 
     system = algorithm.system
     return f" pins {venv.digest(system)}{added}" if system in venv.names() else added

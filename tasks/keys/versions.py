@@ -195,7 +195,7 @@ _USING = (
     "leaseboard.tasks.machine.yaml_files",
     "leaseboard.tasks.jobs.job",
     "leaseboard.tasks.store.database",
-    "leaseboard.tasks.store.recorded",
+    "leaseboard.tasks.store.database",
     "leaseboard.tasks.keys.versions",
 )
 """Modules that ask for recorded values, use or keep them; their code makes none."""

@@ -28,8 +28,7 @@ from leaseboard.algorithms.tables.values import (
     text_of,
 )
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, ColumnRule, Contract
-from leaseboard.tasks.live.settings import in_words
+from leaseboard.tasks.live.settings import NUMBERS, UNDECIDED, ColumnRule, Contract, in_words
 from leaseboard.tasks.models.columns import Values
 
 Reader = Callable[[Any], tuple[Any, str | None]]

@@ -20,18 +20,19 @@ from leaseboard.algorithms.tables.column_types import refuse_unsure
 from leaseboard.algorithms.tables.values import LARGEST, ValueKind, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.live.contract import (
+from leaseboard.tasks.live.contract_check import faults_of, median_size, standard_columns
+from leaseboard.tasks.live.model import recipe_of
+from leaseboard.tasks.live.rows import pending
+from leaseboard.tasks.live.settings import (
     NUMBERS,
     UNDECIDED,
     BatchRules,
     ColumnRule,
     Contract,
+    DataSettings,
+    LiveSettings,
     check_uses,
 )
-from leaseboard.tasks.live.contract_check import faults_of, median_size, standard_columns
-from leaseboard.tasks.live.model import recipe_of
-from leaseboard.tasks.live.settings import DataSettings, LiveSettings
-from leaseboard.tasks.live.sources import pending
 from leaseboard.tasks.models.columns import kind_of
 
 _TEMPLATE = """\

@@ -28,7 +28,7 @@ from pydantic import TypeAdapter
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.algorithms.tables.values import ValueKind
-from leaseboard.tasks.live.drift.monitor import StreamMonitor
+from leaseboard.tasks.live.drift import StreamMonitor
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
 from leaseboard.tasks.machine.disk import reach

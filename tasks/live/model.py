@@ -16,10 +16,15 @@ from pathlib import Path
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.candidates import Shadow
-from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, Contract, read_contract
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.record import ERASED, deletion
-from leaseboard.tasks.live.settings import LiveSettings
+from leaseboard.tasks.live.settings import (
+    NUMBERS,
+    UNDECIDED,
+    Contract,
+    LiveSettings,
+    read_contract,
+)
 from leaseboard.tasks.machine.addresses import filled
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import PATIENCE, State

@@ -16,7 +16,7 @@ import pandas as pd
 
 from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.contract_check import CheckedBatch, Remark, stale
-from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding
+from leaseboard.tasks.live.drift import INPUTS, OUTCOMES, DayFinding
 from leaseboard.tasks.live.rows import OTHER_VALUES, Batch, BatchRows, label_of
 from leaseboard.tasks.live.settings import in_words
 from leaseboard.tasks.models.columns import frame_of

@@ -37,7 +37,6 @@ from leaseboard.tasks.live.contract_check import AHEAD, check, first_kinds
 from leaseboard.tasks.live.incidents import LAST_UPDATE, Incident, LifecycleState
 from leaseboard.tasks.live.model import LiveModel, status_command
 from leaseboard.tasks.live.page import build
-from leaseboard.tasks.live.publication import publish
 from leaseboard.tasks.live.record import (
     EXPIRED,
     ModelRecord,
@@ -46,10 +45,10 @@ from leaseboard.tasks.live.record import (
     deletion,
     in_words,
     losses_of,
+    publish,
 )
-from leaseboard.tasks.live.rows import Batch, BatchRows
+from leaseboard.tasks.live.rows import Batch, BatchRows, pending
 from leaseboard.tasks.live.settings import in_words as duration_in_words
-from leaseboard.tasks.live.sources import pending
 from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.store.live_tables import BatchEntry, Changes, StoredRow, digest_of
 

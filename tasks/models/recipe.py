@@ -177,7 +177,7 @@ class Recipe:
         - A policy over arms: those of `AutoMLClassifier` or `AutoMLRegressor`.
         - One that selects a configuration, such as abc-tight: see `OF_SELECTION`.
         """
-        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, build  # slow to load
+        from leaseboard.tasks.evaluate.learners import ORDINARY, build  # slow to load
         from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
         from leaseboard.tasks.models.automl.search import SelectionSearch
 

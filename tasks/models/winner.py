@@ -1,15 +1,45 @@
-"""The winner of a suite on a dataset, and the name under which its model is registered."""
+"""The winner of a suite on a dataset, and what runs found as the models that were ranked."""
 
 import math
-import re
+import tempfile
+import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from leaseboard.algorithms.errors import UsageError
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
+from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.measures import loss_of
+from leaseboard.algorithms.transcendental import exp_all
+from leaseboard.tasks.evaluate import learners, spaces, trials
+from leaseboard.tasks.evaluate import probes as sampled
+from leaseboard.tasks.evaluate.probes import able
+from leaseboard.tasks.evaluate.trials import reward_of
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments import divided, folds, holdout, pulls, samples
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job, Result
-
-REFUSED = "/:.%\"'"
-"""The characters that MLflow refuses in the name of a logged model."""
+from leaseboard.tasks.jobs.programs import is_untrusted
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models.columns import describe
+from leaseboard.tasks.models.model import TableModel
+from leaseboard.tasks.models.pipeline import PipelineModel
+from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, labels_of
+from leaseboard.tasks.preprocess.encoding import StreamOptions, order_of
+from leaseboard.tasks.preprocess.splits import division
 
 
 def barred(result: Result) -> str:
@@ -23,33 +53,6 @@ def barred(result: Result) -> str:
     if not result.complete:
         return result.reason or "ended early"
     return "is an oracle baseline" if result.oracle_baseline else ""
-
-
-def check_name(name: str) -> str:
-    """Return `name`; UsageError if MLflow refuses a character in it.
-
-    Examples
-    --------
-    >>> check_name("sales-2026")
-    'sales-2026'
-    """
-    if not name.strip() or set(name) & set(REFUSED):
-        raise UsageError(
-            f"model name {name!r} must not be empty or hold one of {' '.join(REFUSED)}"
-            " (MLflow's rule): use letters, digits and hyphens"
-        )
-    return name
-
-
-def slug(text: str) -> str:
-    """Return `text` as a part of a model's name: letters, digits, underscores, single hyphens.
-
-    Examples
-    --------
-    >>> slug("file:data/cls.csv?target=y")
-    'file-data-cls-csv-target-y'
-    """
-    return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
 
 
 def require_model(algorithm: str, kind: str) -> None:
@@ -96,3 +99,276 @@ def winner_of(
 
     label = min(complete, key=cost)
     return next(job for job in jobs if job.name == label), complete[label]
+
+
+SAME = 1e-9
+"""Relative; how far a model's score on the test rows may be from the one on record."""
+
+OF_FLOAT32 = 1e-6
+"""The same of losses of predictions in 32 bits."""
+
+Rows = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """TableModel of a winner with the data that it was made from.
+
+    `test` is its score on rows that it has not seen; None without such rows.
+    """
+
+    model: TableModel
+    test: float | None
+    dataset: Dataset
+
+
+def fit(job: Job, result: Result, *, learner: Any = None) -> Fitted:
+    """Return the model of an ``ok`` result.
+
+    - `result`: what `job` came to.
+    - `learner`: what the run on a hold-out left; without it the run is repeated, which gives the
+      same.
+
+    Raises
+    ------
+    UsageError
+        If the job runs code of your own, the data are others now, or the run leaves no model.
+    LeaseboardError
+        If the repeated run does not come to the recorded score.
+    """
+    require_model(result.name, result.environment)
+    if is_untrusted(job):  # which this process does not import
+        raise UsageError(
+            f"{result.name} on {result.data} runs code of your own, of which no model is"
+            " registered: fit it in Python, and log it with mlflow.sklearn.log_model"
+        )
+    dataset = loading.load(job.data)
+    if dataset.digest != result.digest:
+        raise UsageError(
+            f"{job.data} has changed since {result.name} ran on it: run it again, then register"
+        )
+    if result.environment != HoldoutEnvironment.kind:
+        return Fitted(*_chosen(dataset, job, result), dataset=dataset)
+    if learner is None:
+        with tempfile.TemporaryDirectory() as scratch:
+            again, learner = run_job(job, Path(scratch))
+        now, then = again.score, result.score
+        if now is None or then is None or not math.isclose(now, then, rel_tol=SAME):
+            raise LeaseboardError(
+                f"{result.name} on {result.data} came to {now} now and to {then} when it was"
+                " recorded: code or libraries have changed, run the suite again"
+            )
+    return Fitted(*_learned(dataset, job, result, learner), dataset=dataset)
+
+
+class Fit(NamedTuple):
+    """Data and learner of the fit whose test score was recorded."""
+
+    dataset: Dataset
+    pipeline: Pipeline
+    """The encoder of columns, and the learner."""
+    labels: NDArray[Any]
+    """The target of every row, as the learner takes it."""
+    train: Rows
+    test: Rows
+
+    def predict(self, rows: Rows) -> NDArray[Any]:
+        """Return the predictions of `rows`."""
+        return self.pipeline.predict(self.dataset.features.iloc[rows])
+
+
+def _chosen(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, float | None]:
+    """Return what a job chose, fitted, and its score on the test rows.
+
+    A race has learned all rows, and has no such score. Where the last rows are the test rows, a
+    configuration is fitted on them, too, when they have been scored: the rows to come resemble
+    them most.
+    """
+    if result.environment == StreamEnvironment.kind:
+        return _race(dataset, job, result), None
+    fit, test = _refit(dataset, job, result, whole=True)
+    target = fit.dataset.target
+    classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
+    return PipelineModel(describe(fit.dataset.features), fit.pipeline, classes), test
+
+
+def _race(dataset: Dataset, job: Job, result: Result) -> StreamModel:
+    """Return the model of a race that ran on a stream: it has learned the same rows, and goes on.
+
+    Raises
+    ------
+    UsageError
+        If the algorithm is not a race, or an option made other features or labels of the columns.
+    LeaseboardError
+        If the model comes to another loss than is on record.
+    """
+    options, default = StreamOptions(**job.environment), StreamOptions()
+    for name in sorted(options.model_fields_set - {"max_rows", "shuffle", "labels"}):
+        if (value := getattr(options, name)) != getattr(default, name):
+            raise UsageError(
+                f"{result.name} ran with {name}={value}, which a model that goes on does not have:"
+                " run it without, then register"
+            )
+    target, labels = str(dataset.target.name), options.labels
+    order = order_of(dataset, options, job.environment_seed)
+    rows = dataset.features.assign(**{target: dataset.target}).iloc[order][: job.examples()]
+    model = StreamModel.new(target, dataset.task, job.algorithm, job.settings, job.seed, labels)
+    measures = model.learn_table(rows.reset_index(drop=True)).measures
+    now, then = loss_of(measures) or 0.0, loss_of(result.metrics) or 0.0
+    # With other labels all of the first rows are known before the last fifth is forecast.
+    if options.arrival.is_immediate and not math.isclose(now, then, rel_tol=OF_FLOAT32):
+        raise LeaseboardError(
+            f"{result.name} on {result.data} comes to a loss of {now} now and came to {then}: code"
+            " or libraries have changed, run it again"
+        )
+    return model
+
+
+def _refit(
+    dataset: Dataset, job: Job, result: Result, *, whole: bool = False
+) -> tuple[Fit, float]:
+    """Return what a job chose, fitted, and its score on the test rows.
+
+    It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
+    probes run. So it must come to the test score that is on record.
+
+    Raises
+    ------
+    UsageError
+        If the job chose none, or what it chose has no learner or is not on record.
+    LeaseboardError
+        If it comes to another score.
+    """
+    if result.champion is None:
+        raise UsageError(f"{result.name} on {result.data} chose no configuration: nothing to fit")
+    dataset = divided(dataset, job)
+    if KINDS[result.environment].chooses == "arm":
+        fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
+    else:
+        fit, recorded = _of_selection(dataset, job, result), result.score
+    features = fit.dataset.features
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
+        fit.pipeline.fit(features.iloc[fit.train], fit.labels[fit.train])
+        predicted = fit.predict(fit.test)
+        if whole and division(dataset).kind == "time":
+            fit.pipeline.fit(features, fit.labels)
+    task: Any = dataset.task
+    test = reward_of(task, fit.labels[fit.test], predicted)
+    if recorded is None or not math.isclose(test, recorded, rel_tol=SAME):
+        raise LeaseboardError(
+            f"what {result.name} chose on {result.data} comes to {test} on the test rows now and"
+            f" to {recorded} when it was recorded: code, libraries or processor have changed, run"
+            " the suite again"
+        )
+    return fit, test
+
+
+def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
+    options = pulls.Options(**job.environment)
+    if options.protocol == "table":
+        raise UsageError(f"{job.data} is a table of feedbacks, without a learner to fit")
+    if result.champion_seed is None:
+        raise UsageError(
+            f"the learner of {result.name} on {result.data} has no seed on record, as one of"
+            " another framework: run it again, or register another algorithm"
+        )
+    chosen = dict(result.champion or {})
+    arm = pulls.space_for(dataset, options).arms[chosen.pop("arm")]
+    dataset, part = trials.scored(
+        dataset, job.environment_seed, options.protocol, options.split_column
+    )
+    encoder = trials.encoder(dataset, part.train, options.scale)
+    n_features = encoder.transform(dataset.features.iloc[:1]).shape[1]
+    values = {**arm.constants, **chosen}
+    model = spaces.build(arm.estimator, values, n_features, result.champion_seed)
+    pipeline = Pipeline([("columns", encoder), ("model", model)])
+    return Fit(dataset, pipeline, labels_of(dataset), part.train, part.test)
+
+
+def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
+    module = folds if result.environment == FoldsEnvironment.kind else samples
+    options = module.Options(**job.environment)
+    rows, _, build = learners.on_split(dataset, options, job.environment_seed)
+    train, test = rows.rows()
+    labels = sampled.labels_of(dataset)
+    model = able(build(dict(result.champion or {})), labels[train])
+    pipeline = Pipeline([("columns", UnitRangeEncoder()), ("model", model)])
+    return Fit(dataset, pipeline, labels, train, test)
+
+
+@dataclass
+class AppleLearners:
+    """Learners of a run with their encoder: one, or of three and more classes one for each.
+
+    - `n_classes`: 0 for a regression.
+    - `offset`, `factor`: of a regression: they scale an output to the target's own unit.
+    """
+
+    encoder: Any
+    learners: tuple[MonomialLearner, ...]
+    n_classes: int = 0
+    offset: float = 0.0
+    factor: float = 1.0
+
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """Return numbers, or codes of classes."""
+        found = self._outputs(frame)
+        if self.n_classes:
+            return self._margins(found).argmax(axis=1)
+        return np.asarray(self.offset + self.factor * found[:, 0].astype(np.float64))
+
+    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """Return probabilities of the classes, whose margins are taken for log-odds."""
+        margins = self._margins(self._outputs(frame))
+        odds = exp_all(margins - margins.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def _margins(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return a column for each class; a single column is that of the second of two."""
+        wide = found.astype(np.float64)
+        return np.hstack([-wide, wide]) if wide.shape[1] == 1 else wide
+
+    def _outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        rows = sparse.csr_array(self.encoder.transform(frame), dtype=np.float32)
+        return outputs(self.learners, rows)
+
+
+def _learned(
+    dataset: Dataset, job: Job, result: Result, learner: Any
+) -> tuple[PipelineModel, float | None]:
+    """Return the model of the `learner` that `job` left, and its score on test rows if it has one.
+
+    Raises UsageError if the run left no learner of ours, or learned from text.
+    """
+    if not isinstance(learner, tuple) or not isinstance(learner[0], MonomialLearner):
+        raise UsageError(
+            "the run left no model: only apple, linear, quadratic, cubic and their like can be"
+            " registered"
+        )
+    dataset = divided(dataset, job)
+    options, seed = holdout.Options(**job.environment), job.environment_seed
+    try:
+        columns = describe(dataset.features.drop(columns=list(options.drop)))
+    except ValueError as error:
+        raise UsageError(f"{dataset.reference}: {error}") from error
+    low, high = (
+        holdout.target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
+    )
+    classes = _classes(dataset, options)
+    encode = holdout.encoder(dataset, options, seed)
+    learned = AppleLearners(encode, tuple(learner), len(classes), low, high - low)
+    model = PipelineModel(columns, learned, classes)
+    return model, result.score if options.score_on == "test" else None
+
+
+def _classes(dataset: Dataset, options: holdout.Options) -> tuple[str, ...]:
+    """Return the names of all classes; of two sides, several that share a label as one."""
+    if dataset.task == "regression":
+        return ()
+    if many := holdout.classes_of(dataset, options):
+        return many
+    names = [str(name) for name in dataset.target.cat.categories]
+    positive = set(options.positive) or {names[1]}
+    sides = [[n for n in names if n not in positive], [n for n in names if n in positive]]
+    return tuple(" or ".join(side) for side in sides)

@@ -25,8 +25,7 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError,
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.models.model import LEVEL, Prediction, likeliest
-from leaseboard.tasks.serve.champion import Champion, Follower
-from leaseboard.tasks.serve.desk import Desk
+from leaseboard.tasks.serve.champion import Champion, Desk, Follower
 from leaseboard.tasks.store.live_model import State
 
 TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)

@@ -1,28 +1,34 @@
-"""The champion and the contract of a live model, followed from second to second.
+"""The champion of a live model, followed from second to second, and the one thread that predicts.
 
 The alias `champion` of MLflow's registry names a candidate. What it has learned by now is in the
-state of the live model, where each update writes it.
+state of the live model, where each update writes it. Requests that wait together are answered
+together.
 """
 
 from __future__ import annotations
 
+import asyncio
+import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, short
 from leaseboard.algorithms.tables.values import ValueKind, is_gap, text_of
 from leaseboard.tasks.live.candidates import CHAMPION
-from leaseboard.tasks.live.contract import Contract, read_contract
 from leaseboard.tasks.live.contract_check import row_reader
 from leaseboard.tasks.live.incidents import LifecycleState
-from leaseboard.tasks.live.publication import key_of
-from leaseboard.tasks.live.rows import Snapshot, features_of
-from leaseboard.tasks.live.settings import DataSettings, LiveSettings
-from leaseboard.tasks.models.logged import KEY
-from leaseboard.tasks.models.model import load
+from leaseboard.tasks.live.record import key_of
+from leaseboard.tasks.live.rows import Snapshot, features_of, to_json
+from leaseboard.tasks.live.settings import Contract, DataSettings, LiveSettings, read_contract
+from leaseboard.tasks.machine.disk import reach
+from leaseboard.tasks.models.columns import Values
+from leaseboard.tasks.models.model import LEVEL, Prediction, load
+from leaseboard.tasks.models.registry import KEY
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.track.store import open_store, reported
 
@@ -186,3 +192,115 @@ def _fault_of(step: Callable[[], None]) -> str:
     except Exception as error:  # noqa: BLE001  (the thread must not end)
         return f"internal error: {type(error).__name__}: {short(' '.join(str(error).split()))}"
     return ""
+
+
+TOGETHER = 2000
+"""Rows that are predicted together, about."""
+
+
+@dataclass(frozen=True)
+class WaitingRows:
+    """Rows of one request that waits; `level` is None where the champion has no intervals."""
+
+    champion: Champion
+    ids: Sequence[str]
+    rows: Sequence[Values]
+    level: float | None
+    answer: Future[list[Prediction]] = field(default_factory=Future)
+
+
+class Desk:
+    """Queue of requests, answered in one thread, because a model is not safe for several.
+
+    - `report`: called when the state cannot be written any more, and when it can again.
+
+    No prediction is sent before it is in the state of the live model: one commit for all requests
+    that came while the last was written.
+    """
+
+    def __init__(
+        self, state: State, clock: Callable[[], datetime], report: Callable[[str], None]
+    ) -> None:
+        self.fault = ""
+        """Why the state could not be written the last time; empty if it was."""
+        self._state, self._clock, self._report = state, clock, report
+        self._queue: queue.SimpleQueue[WaitingRows] = queue.SimpleQueue()
+        self._thread = ThreadPoolExecutor(1, "prediction")
+
+    async def ask(
+        self, champion: Champion, ids: Sequence[str], rows: Sequence[Values], level: float | None
+    ) -> list[Prediction]:
+        """Return the champion's predictions of rows, once they are logged."""
+        request = WaitingRows(champion, ids, rows, level)
+        self._queue.put(request)
+        self._thread.submit(self._answer)
+        return await asyncio.wrap_future(request.answer)
+
+    def note(self, error: Exception | None = None) -> None:
+        """Remember that the state could not be written, or could; report a change."""
+        fault = "" if error is None else " ".join(str(error).split())
+        if fault != self.fault:
+            self._report(fault or "the state can be written again")
+        self.fault = fault
+
+    def recovers(self) -> bool:
+        """Return whether the state can be written, which is tried if it could not."""
+        if self.fault:
+            try:
+                self._state.check()
+                self.note()
+            except LeaseboardError as error:
+                self.note(error)
+        return not self.fault
+
+    def stop(self) -> None:
+        """Answer what waits, and end."""
+        self._thread.shutdown()
+
+    def _answer(self) -> None:
+        """Answer all that waits, or about `TOGETHER` rows; the next calls find the rest."""
+        group: list[WaitingRows] = []
+        while not self._queue.empty() and sum(len(each.rows) for each in group) < TOGETHER:
+            group.append(self._queue.get_nowait())
+        at, log = self._clock().isoformat(timespec="milliseconds"), []
+        predicted: list[list[Prediction] | Exception] = []
+        for each in group:
+            try:
+                found = _predictions(each)
+            except Exception as error:  # noqa: BLE001  (an error of a model is of one request)
+                predicted.append(error)
+                continue
+            predicted.append(found)
+            snapshot = f"{each.champion.name}/{each.champion.version}"
+            log += [
+                {"id": identity, "at": at, "snapshot": snapshot, "level": each.level,
+                 "prediction": to_json(prediction)}
+                for identity, prediction in zip(each.ids, found, strict=True)
+            ]  # fmt: skip
+        try:
+            if log:
+                reach("serve.before-log")
+                self._state.log_served(log)
+                reach("serve.after-log")
+                self.note()
+        except Exception as error:  # noqa: BLE001  (nothing is sent that is not logged)
+            self.note(error)
+            predicted = [error if isinstance(each, list) else each for each in predicted]
+        for request, answer in zip(group, predicted, strict=True):
+            if not request.answer.set_running_or_notify_cancel():
+                continue  # its caller waits no more
+            if isinstance(answer, Exception):
+                request.answer.set_exception(answer)
+            else:
+                request.answer.set_result(answer)
+
+
+def _predictions(request: WaitingRows) -> list[Prediction]:
+    level = LEVEL if request.level is None else request.level
+    found = request.champion.snapshot.predict_rows(request.rows, level)
+    if len(found) != len(request.rows):
+        raise LeaseboardError(
+            f"version {request.champion.version} of {request.champion.name} has learned nothing"
+            " yet: run `leaseboard live update`"
+        )
+    return found

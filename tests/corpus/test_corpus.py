@@ -11,10 +11,9 @@ from leaseboard.algorithms.audit import configurations, table
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.folder.results import load_result, read_partial_log
-from leaseboard.tasks.live.contract import read_contract
-from leaseboard.tasks.live.settings import DataSettings, read_settings
+from leaseboard.tasks.live.settings import DataSettings, read_contract, read_settings
+from leaseboard.tasks.models.columns import pass_through, read_rows
 from leaseboard.tasks.models.model import load_file
-from leaseboard.tasks.models.table_files import pass_through, read_rows
 
 CORPUS = sorted(path for path in Path(__file__).parent.glob("*/*") if path.suffix != ".pyc")
 

@@ -7,7 +7,7 @@ import pytest
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.commands import run as registration
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.models import chosen, winner
+from leaseboard.tasks.models import winner
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def recorded(monkeypatch):
 
     names = []
     monkeypatch.setattr(winner, "winner_of", winner_of)
-    monkeypatch.setattr(chosen, "fit", lambda *_, **__: None)
+    monkeypatch.setattr(winner, "fit", lambda *_, **__: None)
     monkeypatch.setattr(results, "current", lambda _: [])
     monkeypatch.setattr(registration, "record", lambda name, *_: names.append(name))
     return names

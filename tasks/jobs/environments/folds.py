@@ -5,12 +5,12 @@ from typing import Annotated
 from pydantic import Field
 
 from leaseboard.algorithms.environments.samples import FoldsEnvironment
-from leaseboard.tasks.evaluate.learners import candidates
+from leaseboard.tasks.evaluate import learners
 from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments.samples import SelectionOptions
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.store.database import Store
 
 
 class Options(SelectionOptions):
@@ -21,6 +21,6 @@ class Options(SelectionOptions):
 
     def make(self, dataset: Dataset, job: Job, parts: Samples | None = None) -> FoldsEnvironment:
         """Return the environment of `job` on `dataset`; probes are recorded in the store."""
-        fits = candidates.on_split(dataset, self, job.environment_seed, parts)
+        fits = learners.on_split(dataset, self, job.environment_seed, parts)
         probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
         return FoldsEnvironment(probes, self.folds, job.environment_seed, job.budget)

@@ -12,13 +12,13 @@ from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, U
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
 from leaseboard.algorithms.policy import JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.trials import plans, spaces
-from leaseboard.tasks.evaluate.trials.replay import StoredTrials, TableTrials
+from leaseboard.tasks.evaluate import spaces, trials
+from leaseboard.tasks.evaluate.replay import StoredTrials, TableTrials
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.encoders import Scale
 from leaseboard.tasks.processes.child import Limits
-from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.store.database import Store
 
 if TYPE_CHECKING:
     from leaseboard.tasks.fetch.dataset import Dataset
@@ -72,11 +72,11 @@ class Options(KindOptions, splits.SplitOptions):
         """Return what the scores measure."""
         return "best feedback" if self.protocol in RECORDED else "validation score"
 
-    def divided(self, dataset: Dataset, seed: int) -> tuple[plans.Rows, ...]:
+    def divided(self, dataset: Dataset, seed: int) -> tuple[trials.Rows, ...]:
         """Return the rows to train on, to validate on and to test on; feedbacks have none."""
         if self.protocol in RECORDED:
             return ()
-        _, rows = plans.scored(dataset, seed, self.protocol, self.split_column)
+        _, rows = trials.scored(dataset, seed, self.protocol, self.split_column)
         return rows.train, rows.validation, rows.test
 
     def identity(self) -> str:
@@ -120,7 +120,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
     if options.protocol == "cv" and dataset.task == "regression":
         raise UsageError("protocol=cv is for classification: use protocol=holdout")
     split: dict[str, Any] = {"protocol": options.protocol, "seed": seed, "by": dataset.split}
-    arrays = partial(plans.holdout, dataset, seed, options.scale)
+    arrays = partial(trials.holdout, dataset, seed, options.scale)
     if options.protocol == "cv":
         if options.split_column not in (None, *dataset.features.columns):
             raise unknown("split column", str(options.split_column), dataset.features.columns)
@@ -128,13 +128,13 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         if options.split_column is not None:
             del split["seed"]  # the rows are the data's own, for any seed
         given = options.folds, options.split_column, options.scale
-        arrays = partial(plans.cross_validation, dataset, seed, *given)
+        arrays = partial(trials.cross_validation, dataset, seed, *given)
     return StoredTrials(
         space=space,
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
         data={"digest": dataset.digest, "split": split, "scale": options.scale},
-        code=(plans.__name__,),
+        code=(trials.__name__,),
         arrays=arrays,
         store=Store(),
         limits=Limits(cpu_seconds=options.trial_cpu_seconds, memory_mb=options.trial_memory_mb),

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from leaseboard.algorithms.environments.samples import Probes, SamplesEnvironment
-from leaseboard.tasks.evaluate.frameworks.sessions import SearchSession
-from leaseboard.tasks.evaluate.learners import candidates
-from leaseboard.tasks.evaluate.learners.candidates import CandidateOptions
+from leaseboard.tasks.evaluate import learners
+from leaseboard.tasks.evaluate.frameworks import SearchSession
+from leaseboard.tasks.evaluate.learners import CandidateOptions
 from leaseboard.tasks.evaluate.probes import (
     RecordedProbes,
     RecordedVerdicts,
@@ -18,7 +18,7 @@ from leaseboard.tasks.evaluate.probes import (
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.store.database import Store
 
 
 class SelectionOptions(KindOptions, CandidateOptions):
@@ -29,8 +29,8 @@ class SelectionOptions(KindOptions, CandidateOptions):
         return "test accuracy"
 
     def identity(self) -> str:
-        """See `candidates.identity`."""
-        return candidates.identity(self)
+        """See `learners.identity`."""
+        return learners.identity(self)
 
     def shared_by(self, seed: int) -> Any:
         """Return the seed and what divides the rows."""
@@ -81,7 +81,7 @@ class Options(SelectionOptions):
         if self.protocol == "verdicts":
             probes: Probes = RecordedVerdicts(dataset.features, seed, self.test_fraction)
         else:
-            fits = candidates.on_split(dataset, self, seed, parts)
+            fits = learners.on_split(dataset, self, seed, parts)
             probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
         return SamplesEnvironment(
             probes, seed, job.budget, self.unit, self.initial_rows, SearchSession

@@ -15,7 +15,7 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess.encoding import StreamOptions, as_stream
 
 if TYPE_CHECKING:
-    from leaseboard.tasks.evaluate.frameworks.sessions import StreamSession
+    from leaseboard.tasks.evaluate.frameworks import StreamSession
 
 
 class Options(KindOptions, StreamOptions):
@@ -61,6 +61,6 @@ def arrival_of_file(algorithm: str, data: str) -> Arrival:
 
 
 def _session(system: str, learner: str, stream: Stream, seed: int) -> StreamSession:
-    from leaseboard.tasks.evaluate.frameworks.sessions import StreamSession  # for frameworks alone
+    from leaseboard.tasks.evaluate.frameworks import StreamSession  # for frameworks alone
 
     return StreamSession(system, learner, stream, seed)

@@ -9,12 +9,12 @@ from pydantic import Field
 
 from leaseboard.algorithms.environments.holdout import SystemsEnvironment
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits
+from leaseboard.tasks.evaluate.frameworks import ESTIMATORS, SystemFits
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.preprocess.encoders import labels_of
 from leaseboard.tasks.preprocess.splits import Rows, SplitOptions, split
-from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.store.database import Store
 
 if TYPE_CHECKING:
     from leaseboard.tasks.fetch.dataset import Dataset

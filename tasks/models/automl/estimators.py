@@ -30,19 +30,23 @@ from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.policy import RETIRE_AFTER
 from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
-from leaseboard.tasks.evaluate.trials.evaluate import Task
-from leaseboard.tasks.evaluate.trials.optimisers import KINDS
-from leaseboard.tasks.evaluate.trials.scoring import FASTEST
-from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, load_space
-from leaseboard.tasks.models.automl.ensemble import span_of
+from leaseboard.tasks.evaluate.optimisers import KINDS
+from leaseboard.tasks.evaluate.scoring import FASTEST
+from leaseboard.tasks.evaluate.spaces import SUITED, Space, load_space
+from leaseboard.tasks.evaluate.trials import Task
 from leaseboard.tasks.models.automl.policy_search import (
     PolicySearch,
     able,
     arrays_of,
     refuse_wide,
+    span_of,
 )
-from leaseboard.tasks.models.automl.progress import without_autologging
-from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
+from leaseboard.tasks.models.automl.validation import (
+    default_cv,
+    folds_of,
+    warn_of_dates,
+    without_autologging,
+)
 from leaseboard.tasks.preprocess.encoders import TableEncoder
 
 TRIALS_AS_SECONDS = 0.5
@@ -109,7 +113,7 @@ class AutoMLEstimator(BaseEstimator):
     score_ : float
         Of the model on the same rows; optimistic too.
     model_ : EnsembleModel
-        See `leaseboard.tasks.models.automl.ensemble`.
+        See `leaseboard.tasks.models.automl.policy_search`.
     encoder_ : TableEncoder
         What makes features of columns.
     n_features_in_ : int

@@ -20,13 +20,30 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, Environment, setting_names
 from leaseboard.algorithms.environments.samples import FoldsEnvironment, SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
-from leaseboard.algorithms.events import Event, Parameters, from_json, to_json
+from leaseboard.algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    ConfigurationFailed,
+    Eliminated,
+    Event,
+    ExploitivenessViolated,
+    MonotonicityViolated,
+    Parameters,
+    ProbeFinished,
+    Started,
+    from_json,
+    of,
+    to_json,
+)
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import resolve
-from leaseboard.tasks.models.automl import findings
-from leaseboard.tasks.models.automl.progress import audited, without_autologging
-from leaseboard.tasks.models.automl.validation import Validation, warn_of_dates
+from leaseboard.tasks.models.automl.validation import (
+    Validation,
+    audited,
+    warn_of_dates,
+    without_autologging,
+)
 
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many compares two configurations that
@@ -237,12 +254,12 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     @property
     def leaderboard_(self) -> pd.DataFrame:
         """All configurations by number, the best first."""
-        return findings.table(self.events_, self._names)
+        return table(self.events_, self._names)
 
     @property
     def guarantee_(self) -> str:
         """The guarantee for the choice, its assumption, and what was seen to break it."""
-        return findings.guarantee(self.events_, self._names)
+        return guarantee(self.events_, self._names)
 
     @property
     def classifiers(self) -> list[Any]:
@@ -379,3 +396,67 @@ def _named(pipelines: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
                 " give scikit-learn classifiers or pipelines that end in one"
             )
     return dict(pipelines)
+
+
+def table(events: Sequence[Event], names: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each configuration, by its number, the best first.
+
+    Columns: name; outcome, ``chosen``, ``left``, ``dropped`` or ``failed``, with its reason; the
+    training rows of its last probe, accuracies on these and on the test rows, bounds, and the CPU
+    seconds of all its probes. What was not measured is missing.
+    """
+    rows: list[dict[str, object]] = [
+        {"name": name, "outcome": "left", "reason": "", "rows": 0, "cpu_seconds": 0.0}
+        for name in names
+    ]
+    for probe in of(events, ProbeFinished):
+        row = rows[probe.configuration]
+        row |= {name: getattr(probe, name) for name in ("rows", "train_accuracy", "test_accuracy")}
+        row["cpu_seconds"] += probe.cpu_seconds  # type: ignore[operator]
+    for bounds in of(events, BoundsUpdated):
+        found = {"test_accuracy": bounds.value, "lower": bounds.lower, "upper": bounds.upper}
+        rows[bounds.configuration] |= found
+    for left in of(events, Eliminated):
+        rows[left.configuration] |= {"outcome": "dropped", "reason": left.reason}
+    for failed in of(events, ConfigurationFailed):
+        rows[failed.configuration] |= {"outcome": "failed", "reason": failed.reason}
+    for champion in of(events, ChampionChanged)[-1:]:
+        rows[champion.configuration]["outcome"] = "chosen"
+    measured = ["train_accuracy", "test_accuracy", "lower", "upper"]
+    columns = ["name", "outcome", "rows", *measured, "cpu_seconds", "reason"]
+    board = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(measured, "float64"))
+    board["outcome"] = pd.Categorical(
+        board["outcome"], ["chosen", "left", "dropped", "failed"], ordered=True
+    )
+    return board.sort_values(["outcome", "rows", "test_accuracy"], ascending=[True, False, False])
+
+
+def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
+    """Return the algorithm's guarantee for its choice, and observations that speak against it."""
+    started, *_ = of(events, Started)
+    epsilon, delta = (started.settings.get(name) for name in ("epsilon", "delta"))
+    if epsilon is None or delta is None or started.settings.get("time_limit") is not None:
+        return f"{started.algorithm} gives no guarantee without epsilon or under a time limit"
+    likely = f"with probability {1 - delta:.4g} "
+    if started.environment == FoldsEnvironment.kind:
+        return (
+            f"{likely}the best of {len(names)} or one at most {epsilon:g} worse was not dropped,"
+            " if rows are exchangeable and the folds of each alike"
+        )
+    fits = (
+        "the best fits its sample best or goes on to gain no faster than in its last two samples"
+    )
+    if started.settings.get("bounds") == "paper":
+        fits = "each of them fits its sample best and gets no worse with more rows"
+    said = (
+        f"{likely}the choice, trained on all training rows, loses at most {epsilon:g} of the"
+        f" accuracy on the test rows of the best of {len(names)} configurations, if rows are"
+        f" exchangeable and {fits}"
+    )
+    for kind, what in (
+        (MonotonicityViolated, "the best fit of samples is broken, which was allowed for, by"),
+        (ExploitivenessViolated, "the final check covers that accuracy fell with more rows for"),
+    ):
+        if found := sorted({names[event.configuration] for event in of(events, kind)}):
+            said += f"; {what} {found}"
+    return said

@@ -1,6 +1,9 @@
-"""Which rows the trials of an estimator train on and which they are validated on."""
+"""A search as it runs: its rows to train on and to validate on, its audit, MLflow kept out."""
 
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +13,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedGroupKFold, check_cv
 from sklearn.utils import column_or_1d
 
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import Algorithm, Environment, play
+from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.splits import deal, quotas
@@ -170,3 +176,23 @@ def _k_folds(n_folds: int, n_rows: int, codes: NDArray[np.int64] | None, seed: i
     if codes is not None:
         fold_of[np.bincount(codes)[codes] == 1] = -1
     return fold_of
+
+
+def audited(
+    name: str, algorithm: Algorithm[Any], env: Environment, seed: int, log: list[Event]
+) -> Auditor:
+    """Run an algorithm; return the auditor of its events, which are appended to `log`."""
+    auditor = Auditor()
+    for event in play(name, algorithm, env, seed):
+        auditor(event)
+        log.append(event)
+    auditor.close()
+    return auditor
+
+
+@contextmanager
+def without_autologging() -> Iterator[None]:
+    """Keep MLflow's autologging, which the caller may have enabled, out of the fits within."""
+    mlflow = sys.modules.get("mlflow.utils.autologging_utils")
+    with mlflow.disable_autologging() if mlflow else nullcontext():
+        yield

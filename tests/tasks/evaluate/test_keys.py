@@ -9,7 +9,7 @@ import pytest
 
 from leaseboard.tasks.evaluate import probes
 from leaseboard.tasks.evaluate.probes import RecordedProbes
-from leaseboard.tasks.evaluate.trials.replay import StoredTrials
+from leaseboard.tasks.evaluate.replay import StoredTrials
 from leaseboard.tasks.fetch.loading import load as load_again
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.environments import pulls
@@ -117,8 +117,8 @@ def forget():
 @pytest.mark.parametrize(
     ("ask", "module"),
     [
-        (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),
-        (a_probe, "leaseboard.tasks.evaluate.learners.candidates"),
+        (a_trial, "leaseboard.tasks.evaluate.spaces"),
+        (a_probe, "leaseboard.tasks.evaluate.learners"),
         (a_fold, "leaseboard.tasks.evaluate.probes"),
     ],
     ids=lambda value: getattr(value, "__name__", value),

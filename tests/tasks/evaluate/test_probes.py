@@ -9,15 +9,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from leaseboard.tasks.evaluate import learners
 from leaseboard.tasks.evaluate import probes as sample_rows
-from leaseboard.tasks.evaluate.learners import candidates, classifiers
 from leaseboard.tasks.evaluate.probes import (
     OnPrefix,
     RecordedProbes,
     Samples,
     Shuffled,
 )
-from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.store.database import Store
 
 
 class Tree(DecisionTreeClassifier):
@@ -150,9 +150,9 @@ def test_a_class_that_a_small_sample_misses_harms_no_learner(samples, probes):
     labels = samples.labels.copy()
     labels[300::7] = 2
     rare = Samples(features=samples.features, labels=labels, train_rows=400)
-    drawn = candidates.draw_configurations("bounded", 5, seed=2)
+    drawn = learners.draw_configurations("bounded", 5, seed=2)
     drawn = [{**each, "steps": 20} if "steps" in each else each for each in drawn]
-    given = {"build": lambda **each: classifiers.build(each, seed=1), "samples": rare}
+    given = {"build": lambda **each: learners.build(each, seed=1), "samples": rare}
     found = probes(drawn, **given, store=False, probe_seconds=None)
 
     for number in range(5):

@@ -19,8 +19,8 @@ from leaseboard.tasks.fetch.dataset import (
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.prepared import cache_dataset, hold
 from leaseboard.tasks.live.first_files import infer
+from leaseboard.tasks.models.columns import read_rows
 from leaseboard.tasks.models.stream_model import StreamModel
-from leaseboard.tasks.models.table_files import read_rows
 
 Y = [0.5, 1.5, 2.5]
 

@@ -4,7 +4,7 @@ import re
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.reference.frameworks import StreamFramework
-from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.programs import is_untrusted, programs, references
 from leaseboard.tasks.jobs.run import identify

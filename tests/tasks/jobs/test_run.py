@@ -10,7 +10,7 @@ from leaseboard.algorithms.base import play
 from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
 from leaseboard.algorithms.events import Measured, read_log
 from leaseboard.algorithms.testing import tiny_environment
-from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.folder.results import rows_reached
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import route_settings, run_job

@@ -175,8 +175,8 @@ def test_what_a_framework_runs_counts_for_its_jobs_alone():
             )
         }
 
-    assert not closure() & {"stream_river.py", "stream_capymoa.py"}
-    assert "stream_river.py" in closure("leaseboard.tasks.evaluate.frameworks.stream_river")
+    assert not closure() & {"framework_streams.py"}
+    assert "framework_streams.py" in closure("leaseboard.tasks.evaluate.framework_streams")
     assert code_version("river-arf", "stream") != code_version(
-        "river-arf", "stream", programs=["leaseboard.tasks.evaluate.frameworks.stream_river"]
+        "river-arf", "stream", programs=["leaseboard.tasks.evaluate.framework_streams"]
     )

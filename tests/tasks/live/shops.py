@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.live.candidates import CHAMPION, Shadow
-from leaseboard.tasks.live.contract import ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import check
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.record import ModelRecord, by_day, losses_of
 from leaseboard.tasks.live.rows import sort_rows
-from leaseboard.tasks.live.settings import LiveSettings
+from leaseboard.tasks.live.settings import ColumnRule, Contract, LiveSettings
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import BatchEntry, Changes

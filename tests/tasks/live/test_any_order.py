@@ -27,8 +27,7 @@ from leaseboard.tasks.live.rows import Snapshot, features_of
 from leaseboard.tasks.machine.disk import VARIABLE
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.stream_model import StreamModel
-from leaseboard.tasks.serve.champion import Champion
-from leaseboard.tasks.serve.desk import Desk
+from leaseboard.tasks.serve.champion import Champion, Desk
 from leaseboard.tasks.store.live_tables import in_role
 from tests.machines import run_machine
 from tests.sweep import POINTS, query

@@ -5,8 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.live.contract import BatchRules, ColumnRule, Contract, read_contract
-from leaseboard.tasks.live.settings import DataSettings
+from leaseboard.tasks.live.settings import (
+    BatchRules,
+    ColumnRule,
+    Contract,
+    DataSettings,
+    read_contract,
+)
 from leaseboard.tasks.machine.yaml_files import load_yaml
 
 DATA = DataSettings(source="folder:*.csv", time="day", id="order", target="revenue")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.live.contract import BatchRules, ColumnRule, Contract
 from leaseboard.tasks.live.contract_check import FEW, check, row_reader, stale
 from leaseboard.tasks.live.first_files import infer
+from leaseboard.tasks.live.settings import BatchRules, ColumnRule, Contract
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 N = 200

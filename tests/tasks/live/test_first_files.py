@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from leaseboard.tasks.fetch.loading import read_mirror
-from leaseboard.tasks.live.contract import ColumnRule
 from leaseboard.tasks.live.contract_check import check
 from leaseboard.tasks.live.first_files import WHOLE, infer
+from leaseboard.tasks.live.settings import ColumnRule
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 N = WHOLE

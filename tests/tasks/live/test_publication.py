@@ -18,8 +18,7 @@ from leaseboard.tasks.live.candidates import (
     ROLLED_BACK,
     change_by_hand,
 )
-from leaseboard.tasks.live.publication import closed_days, publish
-from leaseboard.tasks.live.record import ROLES
+from leaseboard.tasks.live.record import ROLES, closed_days, publish
 from leaseboard.tasks.models.registry import live_file
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.live.shops import BEGAN, LATER, Shop

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.live.contract import ColumnRule
 from leaseboard.tasks.live.contract_check import CheckedRow
 from leaseboard.tasks.live.rows import RELABELLED, identify, sort_rows
-from leaseboard.tasks.live.settings import DataSettings
+from leaseboard.tasks.live.settings import ColumnRule, DataSettings
 from leaseboard.tasks.store.live_tables import StoredRow
 
 DATA = DataSettings(source="folder:*.csv", target="y")

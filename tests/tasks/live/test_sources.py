@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leaseboard.tasks.live import sources
+from leaseboard.tasks.live import rows
 from leaseboard.tasks.live.settings import DataSettings
 
 
@@ -23,7 +23,7 @@ def update(inbox):
 
     def update():
         batches = []
-        for batch in sources.pending(data, taken.__contains__):
+        for batch in rows.pending(data, taken.__contains__):
             batches.append(batch)
             if batch.frame is not None:
                 taken.add(batch.digest)
@@ -104,7 +104,7 @@ def test_a_file_that_vanishes_while_it_is_listed_or_read_is_passed_over(
 ):
     for name in ("a.csv", "b.csv"):
         (inbox / name).write_text(f"x,y\n1,{len(name)}\n{name},1\n")
-    owner = sources.dataset if at == "file_digest" else sources.files
+    owner = rows.dataset if at == "file_digest" else rows.files
     known = getattr(owner, at)
 
     def vanish(path, **given):

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.live.contract import read_contract
 from leaseboard.tasks.live.model import LiveModel
 from leaseboard.tasks.live.rows import Snapshot, features_of
+from leaseboard.tasks.live.settings import read_contract
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.serve.champion import Follower
 from tests.tasks.live.world import World, models

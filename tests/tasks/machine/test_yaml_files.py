@@ -3,7 +3,7 @@
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.trials.spaces import Space
+from leaseboard.tasks.evaluate.spaces import Space
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.yaml_files import load_yaml
 

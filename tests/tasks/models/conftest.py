@@ -5,7 +5,7 @@ import pytest
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
-from leaseboard.tasks.models.chosen import Fitted, fit
+from leaseboard.tasks.models.winner import Fitted, fit
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"

@@ -13,8 +13,8 @@ from leaseboard.algorithms.online_automl.scikit import StreamRegressor
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.models.automl.estimators import AutoMLRegressor
+from leaseboard.tasks.models.columns import read_rows
 from leaseboard.tasks.models.stream_model import StreamModel
-from leaseboard.tasks.models.table_files import read_rows
 
 N = 40
 RNG = np.random.default_rng(0)

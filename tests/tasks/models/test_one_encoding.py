@@ -16,9 +16,9 @@ from leaseboard.algorithms.online_automl.streaming import (
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models.columns import read_rows
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.models.stream_model import StreamModel
-from leaseboard.tasks.models.table_files import read_rows
 from leaseboard.tasks.preprocess.encoding import as_stream
 
 N = 80

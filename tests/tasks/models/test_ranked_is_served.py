@@ -9,12 +9,12 @@ import pytest
 from leaseboard.algorithms.environments import holdout as divided
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.evaluate import probes as sampled
-from leaseboard.tasks.evaluate.trials import plans
+from leaseboard.tasks.evaluate import trials
 from leaseboard.tasks.jobs.environments.holdout import Options
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
-from leaseboard.tasks.models.chosen import fit
 from leaseboard.tasks.models.model import load
+from leaseboard.tasks.models.winner import fit
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 N_ROWS = 300
@@ -114,7 +114,7 @@ def test_a_policys_winner(race, mixed, space, tmp_path, task, environment, arm):
 
     features, target = fitted.dataset.features, fitted.dataset.target
     column = environment.get("split_column")
-    _, rows = plans.scored(fitted.dataset, 0, environment["protocol"], column)
+    _, rows = trials.scored(fitted.dataset, 0, environment["protocol"], column)
     test = np.flatnonzero(features["said"] == "test") if column else rows.test
     predicted = model.predict(sent(features.iloc[test]))
 

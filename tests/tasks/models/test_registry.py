@@ -11,8 +11,7 @@ from mlflow.utils.validation import _validate_logged_model_name, _validate_model
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.models import columns
-from leaseboard.tasks.models.registry import live_file, register
-from leaseboard.tasks.models.winner import REFUSED, check_name, slug
+from leaseboard.tasks.models.registry import REFUSED, check_name, live_file, register, slug
 from leaseboard.tasks.track.store import open_store
 from leaseboard.tasks.track.tracker import log_all
 

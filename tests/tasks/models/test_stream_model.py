@@ -11,8 +11,8 @@ from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models.columns import read_rows
 from leaseboard.tasks.models.stream_model import StreamModel
-from leaseboard.tasks.models.table_files import read_rows
 
 
 def learned(folder, *tables, **new):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.models.table_files import in_fewest_digits
+from leaseboard.tasks.models.columns import in_fewest_digits
 
 DRAWS = np.random.default_rng(0).normal(size=500)
 

@@ -8,8 +8,7 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.models.chosen import fit
-from leaseboard.tasks.models.winner import winner_of
+from leaseboard.tasks.models.winner import fit, winner_of
 
 DATA = "synthetic:fried?rows=400&seed=0"
 SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "online-automl"],

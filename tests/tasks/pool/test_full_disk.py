@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from leaseboard.algorithms.errors import SkipError
-from leaseboard.tasks.evaluate.trials import evaluate
+from leaseboard.tasks.evaluate import trials
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
@@ -40,7 +40,7 @@ def of_one_page(*given, made=sa.create_engine, **more):
         (POLICY, "algorithms.log_format.LogWriter.__init__", full),
         (POLICY, "algorithms.log_format.LogWriter.__call__", full),
         (POLICY, "algorithms.log_format.LogWriter.__exit__", full_at_the_end),
-        (POLICY, "tasks.evaluate.trials.evaluate._fit", full),
+        (POLICY, "tasks.evaluate.trials._fit", full),
         (SELECTION, "tasks.evaluate.probes._tested", full),
         (POLICY, "tasks.store.database.sa.create_engine", of_one_page),
         (SELECTION, "tasks.store.database.sa.create_engine", of_one_page),
@@ -65,7 +65,7 @@ def test_a_trial_that_finds_no_space_is_not_recorded(tmp_path, monkeypatch):
     env = environments.make("pulls", load(POLICY.data), POLICY)
     env._trials.limits = None
     with monkeypatch.context() as patch:
-        patch.setattr(evaluate, "_fit", full)
+        patch.setattr(trials, "_fit", full)
         with pytest.raises(SkipError, match="the disk is full"):
             list(env.pull(0))
 

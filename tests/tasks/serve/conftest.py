@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from leaseboard.tasks.live.publication import publish
+from leaseboard.tasks.live.record import publish
 from leaseboard.tasks.serve.app import Server, application
 from leaseboard.tasks.serve.champion import Follower
 from leaseboard.tasks.store.live_model import State

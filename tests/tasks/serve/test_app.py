@@ -17,7 +17,7 @@ from mlflow.models.utils import convert_input_example_to_serving_input
 from mlflow.utils.proto_json_utils import dump_input_data
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.live.publication import publish
+from leaseboard.tasks.live.record import publish
 from leaseboard.tasks.serve.app import check_place
 from tests.repeated import REPEATED, assert_flat
 from tests.tasks.live.shops import CONTRACT, LATER, Shop

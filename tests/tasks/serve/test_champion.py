@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaseboard.tasks.live.publication import publish
+from leaseboard.tasks.live.record import publish
 from leaseboard.tasks.serve import champion as following
 from leaseboard.tasks.serve.champion import Follower
 from leaseboard.tasks.track.store import open_store

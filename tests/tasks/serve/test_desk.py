@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.serve.desk import Desk
+from leaseboard.tasks.serve.champion import Desk
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.evaluate.frameworks import runs
+from leaseboard.tasks.evaluate import frameworks
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
@@ -94,7 +94,9 @@ def test_folds_respect_time_and_groups(table, algorithm, given, by):
     days, shops = dataset.features["day"].to_numpy(), dataset.features["shop"].astype(str)
     if kind == "systems":
         rule = env._fits._rule
-        pairs = [rule.fold(rule.blocks(runs.FOLDS), fold) for fold in range(runs.FOLDS)]
+        pairs = [
+            rule.fold(rule.blocks(frameworks.FOLDS), fold) for fold in range(frameworks.FOLDS)
+        ]
     else:
         shuffled = env._probes.split
         pairs = [shuffled.samples.fold(shuffled.train_rows, fold, 3) for fold in range(3)]

@@ -10,7 +10,7 @@ from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import Unit
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.tasks.evaluate.trials import spaces
+from leaseboard.tasks.evaluate import spaces
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.environments import pulls

@@ -6,7 +6,7 @@ import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.events import ConfigurationAdmitted, ProbeFinished, read_log
-from leaseboard.tasks.evaluate.learners import candidates
+from leaseboard.tasks.evaluate import learners
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
@@ -24,7 +24,7 @@ QUICK = [
 @pytest.fixture(autouse=True)
 def quick(tmp_path, monkeypatch):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(candidates, "draw_configurations", lambda *_: QUICK)
+    monkeypatch.setattr(learners, "draw_configurations", lambda *_: QUICK)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.tasks.evaluate.trials.scoring import Judge
-from leaseboard.tasks.models.automl.ensemble import (
+from leaseboard.tasks.evaluate.scoring import Judge
+from leaseboard.tasks.models.automl.policy_search import (
     EnsembleMember,
     EnsembleModel,
     _errors,

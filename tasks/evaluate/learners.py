@@ -1,0 +1,230 @@
+"""Candidates of a selection: configurations drawn by a seed.
+
+Drawn are five learners of the ABC paper with 29 hyperparameters, by random search.
+Huang et al. (AAAI 2019) name the learners and the number of hyperparameters, not their domains.
+These are the usual ones of each learner.
+
+``paper``
+    Ordinary domains, forests and boosted trees that can learn a sample by heart among them.
+``bounded``
+    Domains in which no learner can, so that their accuracy on a sample of a few thousand rows
+    is close to what they reach in full, and the paper's bounds can separate them. Nothing
+    binds on a small sample only, because a model that is restricted there fits that sample worse
+    than a model from all rows does, against ABC's fitness assumption. So linear models are
+    hardly regularised (scikit-learn's C weighs the sum of the losses), leaves may hold few
+    rows, and boosting's penalties, which weigh against sums over a leaf, are small.
+``late``
+    Our own, and the opposite of ``bounded``: four learners whose curves cross late, so that the
+    best of a sample is not the best of all rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+from pydantic import Field
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.neural_network import MLPClassifier
+
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.events import Parameters
+from leaseboard.algorithms.seeds import derive_seed, generator
+from leaseboard.tasks.evaluate import spaces
+from leaseboard.tasks.evaluate.probes import Build, Samples, Shuffled, split
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess.splits import SplitOptions
+
+
+class CandidateOptions(SplitOptions):
+    """Options of a selection: its configurations and its rows."""
+
+    configurations: Annotated[int, Field(ge=1)] = 20
+    """Number of drawn ones; the first N of a longer draw are the shorter draw."""
+    profile: Literal["bounded", "paper", "late"] = "bounded"
+    """The domains of the learners, see `leaseboard.tasks.evaluate.learners`."""
+    test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """The share of rows that no configuration is trained on: the choice is tested on them."""
+    probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
+    """CPU seconds after which a fit is given up and its configuration has failed."""
+
+
+def on_split(
+    dataset: Dataset, options: CandidateOptions, seed: int, made: Samples | None = None
+) -> tuple[Shuffled, list[Parameters], Build]:
+    """Return the rows of a dataset by a seed, the configurations on them, and their builder.
+
+    The same seed draws and builds the same ones; see `split`.
+    """
+    learner_seed = derive_seed(seed, "learner")
+
+    def build(parameters: Parameters) -> Any:
+        from leaseboard.tasks.evaluate import learners  # which a replay does not need
+
+        return learners.build(parameters, learner_seed)
+
+    drawn = draw_configurations(options.profile, options.configurations, seed)
+    return split(dataset, seed, options.test_fraction, made), drawn, build
+
+
+Domain = dict[str, Any] | list[Any]
+"""Range from ``low`` to ``high``, log-uniform if ``log``, of integers if the ends are; choices."""
+
+
+@cache
+def profiles() -> dict[str, dict[str, dict[str, Domain]]]:
+    """Return the learners of each profile, in the order in which they alternate."""
+    found: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("profiles.yaml").read_text())
+    return found
+
+
+GRADIENT_STEPS = {"paper": 4000, "bounded": 1500}
+"""Gradient steps of a network on every sample, large or small.
+
+With a fixed number of epochs it would take few on a small sample and underfit it, which breaks
+the fitness assumption of ABC's upper bound.
+"""
+
+
+def identity(options: CandidateOptions) -> str:
+    """Return a hash of the domains that configurations are drawn from: other ones, other jobs."""
+    return hashlib.sha256(repr(profiles()[options.profile]).encode()).hexdigest()[:12]
+
+
+def draw_configurations(profile: str, count: int, seed: int) -> list[Parameters]:
+    """Return the first `count` configurations of the sequence that `profile` and `seed` name.
+
+    The learners alternate. A longer draw begins with the shorter one, so that stored probes
+    serve both.
+    """
+    learners = list(profiles()[profile].items())
+    drawn: list[Parameters] = []
+    for index in range(count):
+        learner, space = learners[index % len(learners)]
+        rng = generator(seed, "configuration", profile, index)
+        parameters = {name: _drawn(domain, rng) for name, domain in space.items()}
+        if learner == "NeuralNetwork":
+            parameters["steps"] = GRADIENT_STEPS[profile]
+        drawn.append({"learner": learner, **parameters})
+    return drawn
+
+
+def _drawn(domain: Domain, rng: np.random.Generator) -> Any:
+    """Draw a value; one of a range of reals has four significant digits."""
+    if isinstance(domain, list):
+        return domain[rng.integers(len(domain))]
+    low, high = domain["low"], domain["high"]
+    whole = isinstance(low, int)
+    if "log" in domain:
+        value = math.exp(rng.uniform(math.log(low), math.log(high + whole)))
+    elif whole:
+        value = rng.integers(low, high + 1)
+    else:
+        value = rng.uniform(low, high)
+    return int(value) if whole else float(f"{value:.4g}")
+
+
+_BATCHES_A_CALL = 100
+"""A call of `partial_fit` costs several gradient steps by itself, so it gets many of them."""
+
+ORDINARY: tuple[Parameters, ...] = (
+    {"learner": "LogisticRegression", "C": 0.01, "max_iter": 200},
+    {"learner": "LogisticRegression", "C": 1.0, "max_iter": 200},
+    {"learner": "LogisticRegression", "C": 100.0, "max_iter": 200},
+    {"learner": "RandomForest", "n_estimators": 100, "min_samples_leaf": 1},
+    {"learner": "RandomForest", "n_estimators": 100, "min_samples_leaf": 10},
+    {"learner": "LightGBM", "n_estimators": 50, "num_leaves": 7, "learning_rate": 0.1},
+    {"learner": "LightGBM", "n_estimators": 100, "num_leaves": 31, "learning_rate": 0.1},
+    {"learner": "LightGBM", "n_estimators": 200, "num_leaves": 15, "learning_rate": 0.03},
+    {"learner": "NeuralNetwork", "width": 32, "learning_rate_init": 0.003, "steps": 1500},
+)
+"""As `build` takes them."""
+
+
+def build(parameters: Parameters, seed: int) -> Any:
+    """Return the classifier of `parameters`, whose ``learner`` names its kind.
+
+    - `parameters`: as `leaseboard.tasks.evaluate.learners.draw_configurations` draws
+      them.
+    - `seed`: for the learner's own randomness.
+    """
+    values = {name: value for name, value in parameters.items() if name != "learner"}
+    learner = str(parameters.get("learner", ""))
+    if learner not in _LEARNERS:
+        raise unknown("learner", learner, _LEARNERS)
+    estimator, fixed = _LEARNERS[learner]
+    try:
+        return spaces.build(estimator, fixed | values, 0, seed)
+    except TypeError as error:  # a parameter that it does not have
+        raise UsageError(f"learner {learner}: {error}") from error
+
+
+@dataclass(eq=False, repr=False)
+class FixedStepNetwork(ClassifierMixin, BaseEstimator):
+    """scikit-learn's `MLPClassifier`, trained by Adam for `steps` batches.
+
+    The rows are taken in order and from the start again, as often as it takes; so a sample of
+    a thousand rows is seen many times, and of three million rows perhaps only a part.
+
+    - `width`, `depth`: units of a hidden layer, and hidden layers.
+    - `alpha`: L2 penalty.
+    - `batch_size`: rows of a gradient step.
+    """
+
+    width: int = 16
+    depth: int = 1
+    activation: str = "relu"
+    alpha: float = 1e-4
+    learning_rate_init: float = 1e-3
+    batch_size: int = 128
+    steps: int = 1500
+    random_state: int = 0
+
+    def fit(self, X: NDArray[np.float32], y: NDArray[Any]) -> Self:
+        """Take `steps` gradient steps over the rows of `X`."""
+        rows = len(y)
+        batch = min(self.batch_size, rows)
+        self.network_ = MLPClassifier(
+            hidden_layer_sizes=(self.width,) * self.depth,
+            activation=self.activation,
+            alpha=self.alpha,
+            learning_rate_init=self.learning_rate_init,
+            batch_size=batch,
+            random_state=self.random_state,
+        )
+        self.classes_ = np.unique(y)
+        start, left = 0, self.steps
+        while left:
+            taken = min(left, _BATCHES_A_CALL)
+            part = np.arange(start, start + taken * batch) % rows
+            self.network_.partial_fit(X[part], y[part], classes=self.classes_)
+            start = (start + taken * batch) % rows
+            left -= taken
+        return self
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[Any]:
+        """Return the class of each row."""
+        return np.asarray(self.network_.predict(X))
+
+
+_LEARNERS: dict[str, tuple[str, Parameters]] = {
+    "LogisticRegression": ("sklearn.linear_model:LogisticRegression", {}),
+    "LinearSVM": ("sklearn.svm:LinearSVC", {"dual": False}),
+    "LightGBM": (
+        "lightgbm:LGBMClassifier",
+        {**spaces.LIGHTGBM, "force_row_wise": True},
+    ),
+    "EpochsNetwork": ("sklearn.neural_network:MLPClassifier", {}),
+    "NaiveBayes": ("sklearn.naive_bayes:GaussianNB", {}),
+    "NeuralNetwork": (f"{__name__}:FixedStepNetwork", {}),
+    "RandomForest": ("sklearn.ensemble:RandomForestClassifier", {"n_jobs": 1}),
+    "SigmoidSVM": ("sigmoid_svm", {}),
+}
+"""Of each kind the recipe or class, see `spaces.build`, and its fixed parameters."""

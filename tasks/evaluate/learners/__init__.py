@@ -1,1 +1,0 @@
-"""Configurations to choose from: learners, domains of their hyperparameters, own pipelines."""

@@ -1,1 +1,0 @@
-"""Drift detection: unusual days, and series that have changed for good."""

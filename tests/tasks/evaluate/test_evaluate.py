@@ -1,0 +1,85 @@
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leaseboard.tasks.evaluate.trials import (
+    Arrays,
+    Fold,
+    Order,
+    reward_of,
+    run,
+    run_apart,
+)
+from leaseboard.tasks.processes import child
+from leaseboard.tasks.processes.child import Limits
+
+
+def arrays(task="classification"):
+    X = np.arange(24, dtype=np.float32).reshape(12, 2)
+    y = (np.arange(12) % 2).astype(np.int64 if task == "classification" else np.float64)
+    return Arrays(task, (Fold(X[:6], y[:6], X[6:9], y[6:9], X[9:], y[9:]),))
+
+
+@pytest.fixture
+def order(monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    yield lambda learner, **given: Order(f"broken_learners:{learner}", {}, 0, **given)
+    sys.modules.pop("broken_learners", None)
+
+
+ENDINGS = {
+    "Spins": ("timeout", "over the limit of 0.3 s of CPU time"),
+    "Sleeps": ("timeout", "over the limit of 0.8 s of wall time"),
+    "Hoards": ("memout", "MB of memory"),
+    "Raises": ("crash", "ValueError: this"),
+    "Dies": ("crash", "the process ended with exit code 7"),
+    "Nameless": ("crash", "no estimator 'broken_learners:Nameless' can be imported"),
+    "Prints": ("ok", ""),
+}
+
+
+@pytest.mark.parametrize("learner", ENDINGS)
+def test_every_ending_of_a_fork_is_an_outcome(learner, order, monkeypatch):
+    if learner == "Sleeps":
+        monkeypatch.setattr(child, "WALL_FACTOR", 1)
+        monkeypatch.setattr(child, "WALL_GRACE", 0.5)
+    seconds = 20.0 if learner == "Hoards" else 0.3
+    outcome = run_apart(order(learner), arrays(), Limits(cpu_seconds=seconds, memory_mb=700))
+
+    status, reason = ENDINGS[learner]
+    assert (outcome.status, reason in outcome.reason) == (status, True), outcome
+    assert (outcome.reward, outcome.test) == ((pytest.approx(1 / 3), 2 / 3) if learner == "Prints"
+                                              else (0.0, None))  # fmt: skip
+    assert 0 <= outcome.cpu_seconds <= 0.4 or learner == "Hoards"
+
+
+def test_a_trial_is_stopped_after_its_own_seconds(order):
+    outcome = run_apart(order("Spins", seconds=0.2), arrays(), Limits(cpu_seconds=60.0))
+
+    assert outcome.status == "stopped"
+    assert outcome.cpu_seconds > 0.15  # in ticks
+
+
+def test_predictions_that_are_not_numbers_diverge(order):
+    assert run(order("NotANumber"), arrays("regression")).status == "diverged"
+
+
+def test_a_regressions_reward_is_one_half_for_the_mean():
+    y = np.array([1.0, 2.0, 3.0])
+
+    assert reward_of("regression", y, np.full(3, 2.0)) == pytest.approx(0.5)
+    assert reward_of("regression", y, y) == 1.0
+    assert reward_of("regression", np.ones(3), np.ones(3)) == 1.0
+    assert reward_of("regression", np.ones(3), np.zeros(3)) == 0.0
+
+
+def test_fidelity_is_a_share_of_the_training_rows():
+    full = Order("sklearn.neighbors:KNeighborsClassifier", {"n_neighbors": 3}, 0)
+    found = {share: run(replace(full, fidelity=share), arrays()) for share in (1, 0.5, 1 / 3)}
+
+    assert [each.status for each in found.values()] == ["ok", "ok", "crash"]  # 3 of 2 neighbours
+    assert math.isfinite(found[0.5].cpu_seconds)
