@@ -1,9 +1,9 @@
 """Learners of River, CapyMOA and FLAML's AutoVW on a stream, see `framework_program`.
 
 ``python framework_streams.py NAME`` prints a dataset of River. The order of a learner has the
-values of `Asked`. Each message after that holds the labels that have come, of the first rows that have
-none, and a row, whose prediction is answered. After a message without a row come the seconds of
-predicting and learning.
+values of `Asked`. Each message after that holds the labels that have come, of the first rows that
+have none, and a row, whose prediction is answered. After a message without a row come the seconds
+of predicting and learning.
 """
 
 from __future__ import annotations
