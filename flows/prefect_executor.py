@@ -39,7 +39,7 @@ from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.pool.workers import Attempt, lasting_pool
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.steps import prefect_tasks
-from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.store.database import Store
 
 LEFT_SECONDS = 5.0
 """Time to wait for what an earlier flow left."""
