@@ -152,9 +152,6 @@ class Algorithm(ABC, Generic[B]):
     """
 
     environment: ClassVar[str]
-    oracle_baseline: ClassVar[bool] = False
-    """Whether it uses what no algorithm can know in time: a mark to measure by, no competitor."""
-
     baseline: ClassVar[bool] = False
     """Whether it is a naive baseline: what all others on a leaderboard have to beat."""
 

@@ -113,8 +113,6 @@ def check_audit(algorithm: Algorithm) -> None:
 
 def check_look_ahead(algorithm: Algorithm) -> None:
     """Check that it decides by what it knew until then: later data change nothing before."""
-    if algorithm.oracle_baseline:  # declared, and marked wherever it is ranked
-        return
     for tiny in _data(algorithm):
         for budget, cuts in CUTS[algorithm.environment].items():
             known = dataclasses.replace(tiny, budget=budget)

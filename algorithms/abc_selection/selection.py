@@ -9,24 +9,9 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.abc_selection import schedulers
-from leaseboard.algorithms.abc_selection.bounds import (
-    PROBES,
-    TESTED,
-    Estimator,
-    Kind,
-    beyond_chance,
-    estimate,
-    fall,
-    rise,
-)
-from leaseboard.algorithms.abc_selection.schedulers import (
-    SCHEDULERS,
-    Allowance,
-    Prospect,
-    samples_needed,
-    worthwhile,
-)
+from leaseboard.algorithms.abc_selection import bounds, schedulers
+from leaseboard.algorithms.abc_selection.bounds import Kind
+from leaseboard.algorithms.abc_selection.schedulers import Allowance, Prospect
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
@@ -123,7 +108,8 @@ class ABC(samples.SamplesAlgorithm):
         ]
         sizes = self._sizes(env)
         n, m, full, t = len(omega), len(sizes) - 1, env.train_rows, env.test_rows
-        estimator = Estimator(self.bounds, n, m, full, t, self.delta, idle=PROBES - 1)
+        idle = bounds.PROBES - 1
+        estimator = bounds.Estimator(self.bounds, n, m, full, t, self.delta, idle)
         allowance = Allowance(list(omega), full, t)
         leader = omega[0]
         n_crossed = 0.0
@@ -133,7 +119,7 @@ class ABC(samples.SamplesAlgorithm):
             chosen, rows = following
             left = (self.time_limit or math.inf) - env.cost.cpu_seconds
             # The first samples are tested on few rows, for they drop none.
-            tested = 2 if self._published or rows in sizes[:PROBES] else TESTED
+            tested = 2 if self._published or rows in sizes[: bounds.PROBES] else bounds.TESTED
             probe = yield from env.probe(chosen.index, rows, seconds=left, tested=tested)
             if probe is None:
                 break
@@ -145,7 +131,7 @@ class ABC(samples.SamplesAlgorithm):
                 yield from env.fail(chosen.index, probe, leader.index)
                 continue
             before = chosen.lower
-            crossed = estimate(chosen, probe, estimator)
+            crossed = bounds.estimate(chosen, probe, estimator)
             if not self._published:
                 yield from self._check_fitness(env, chosen, probe)
                 yield from self._check_falls(env, chosen, probe, before)
@@ -183,7 +169,7 @@ class ABC(samples.SamplesAlgorithm):
     ) -> tuple[Prospect, int] | None:  # fmt: skip
         """Return the next probe, of the last one in full, unless that confirms its bound."""
         full = env.train_rows
-        order = SCHEDULERS[self.scheduler](omega) if omega[1:] else []
+        order = schedulers.SCHEDULERS[self.scheduler](omega) if omega[1:] else []
         chosen = next((c for c in order if c.rows < full), None)
         if chosen and self._thrifty:
             return self._afford(allowance, chosen, omega, sizes)
@@ -199,7 +185,7 @@ class ABC(samples.SamplesAlgorithm):
 
         Those dropped before are judged again, as bounds may have fallen since.
         """
-        proven = [c for c in omega if len(c.curve) >= PROBES or c.rows == full]
+        proven = [c for c in omega if len(c.curve) >= bounds.PROBES or c.rows == full]
         if self._thrifty and not proven:
             return dropped
         judge = max(proven, key=attrgetter("lower")) if self._thrifty else leader
@@ -230,7 +216,8 @@ class ABC(samples.SamplesAlgorithm):
         if self._published:
             return samples.geometric_sizes(env.initial_rows, env.train_rows)
         first = max(1, env.initial_rows // 2)
-        return worthwhile(samples.geometric_sizes(first, env.train_rows), env.train_rows)
+        sizes = samples.geometric_sizes(first, env.train_rows)
+        return schedulers.worthwhile(sizes, env.train_rows)
 
     def _afford(
         self, allowance: Allowance, chosen: Prospect, omega: list[Prospect], sizes: list[int]
@@ -246,7 +233,7 @@ class ABC(samples.SamplesAlgorithm):
             if not each.curve:
                 return each, rows
             larger = [size for size in sizes[:-1] if size >= rows]
-            needed = samples_needed(each, omega, larger, self.epsilon)
+            needed = schedulers.samples_needed(each, omega, larger, self.epsilon)
             if needed and allowance.pays(each, needed):
                 return each, rows
         return allowance.most_useful(omega), full
@@ -256,9 +243,9 @@ class ABC(samples.SamplesAlgorithm):
         if probe.train_correct is None or len(chosen.curve) < 2:
             return
         before = chosen.curve[-2]
-        risen = rise(before, probe)
+        risen = bounds.rise(before, probe)
         worth = risen * math.log2((env.train_rows + env.test_rows) / probe.rows)
-        if worth > self.epsilon and beyond_chance(before, probe):
+        if worth > self.epsilon and bounds.beyond_chance(before, probe):
             yield events.MonotonicityViolated(
                 at=env.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
             )
@@ -270,7 +257,7 @@ class ABC(samples.SamplesAlgorithm):
         if probe.rows == env.train_rows:
             fallen, worth = bound - probe.test_accuracy, math.inf
         else:
-            fallen = fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
+            fallen = bounds.fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
             worth = fallen * math.log2(env.train_rows / probe.rows)
         if fallen > 0 and worth > self.epsilon:
             yield events.ExploitivenessViolated(

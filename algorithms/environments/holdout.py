@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
 from leaseboard.algorithms.environments.arrays import Floats, losses, read_only, taken
-from leaseboard.algorithms.environments.stream import Progressive
+from leaseboard.algorithms.environments.stream import PredictedEnvironment
 from leaseboard.algorithms.errors import DivergedError
 from leaseboard.algorithms.events import Measured
 from leaseboard.algorithms.measures import Measures, of_test
@@ -51,14 +51,6 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlabelled:
-    """Rows and texts of a `Part`: what an algorithm is shown of the test rows."""
-
-    rows: Rows
-    texts: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Holdout:
     """Dataset divided into rows to learn from and rows to be tested on.
 
@@ -68,14 +60,14 @@ class Holdout:
     """
 
     train: Part
-    test: Any
+    test: Part
     names: tuple[str, ...]
     task: str = "regression"
     classes: tuple[str, ...] = ()
     unit: float = 1.0
 
 
-class HoldoutEnvironment(Environment):
+class HoldoutEnvironment(PredictedEnvironment):
     """One or more passes over the training rows, then one look at the test rows.
 
     The algorithm hands in, in order, the predictions it made before it learned each example
@@ -105,9 +97,6 @@ class HoldoutEnvironment(Environment):
 
     kind: ClassVar[str] = "holdout"
 
-    budget: int
-    at: int
-
     def __init__(
         self,
         holdout: Holdout,
@@ -118,17 +107,16 @@ class HoldoutEnvironment(Environment):
     ) -> None:
         self.n_train: int = len(holdout.train.labels)
         available = self.n_train * passes
-        super().__init__("examples", min(available if budget is None else budget, available), seed)
+        most = available if budget is None else min(budget, available)
         train, test = (
             Part(read_only(part.rows), read_only(part.labels), part.texts)
             for part in (holdout.train, holdout.test)
         )
-        self.holdout = replace(holdout, train=train, test=Unlabelled(test.rows, test.texts))
+        self.holdout = replace(holdout, train=train, test=replace(test, labels=test.labels[:0]))
         self._test_labels = test.labels
+        task = "classes" if holdout.classes else holdout.task
+        super().__init__(train.labels, task, most, seed, min(self.n_train, most))
         self.scores_test = score_on == "test"
-        first_pass = min(self.n_train, self.budget)
-        self._task = "classes" if holdout.classes else holdout.task
-        self._progressive = Progressive(train.labels, self._task, first_pass)
         self._squared_sum = 0.0
         self._test_error = math.nan
         self._given: Floats | None = None
@@ -159,13 +147,10 @@ class HoldoutEnvironment(Environment):
         stop = self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
-        left = max(0, min(self.n_train, self.budget) - self.at)  # of the first pass
-        known, labels = given[:left], self.holdout.train.labels[self.at :][: len(given[:left])]
+        known = given[: max(0, self._end - self.at)]  # of the first pass
+        labels = self._labels[self.at :][: len(known)]
         self._squared_sum += self._squared(known, labels)
-        for measured in self._progressive.take(self._answers(known)):
-            self.at = self._progressive.at
-            yield measured
-        self.at = stop
+        yield from self._scored(self._answers(known), stop)
 
     def skip(self, n_examples: int, squared_loss: float) -> None:
         """Count examples of a learner that reports only its mean squared loss on them."""
@@ -194,8 +179,8 @@ class HoldoutEnvironment(Environment):
         """Return the test error, NaN before `submit`; or the progressive loss."""
         squared = self._squared_sum / (min(self.at, self.n_train) or math.nan)
         metrics = {"progressive_squared": squared, **self._notes, **self._warned}
-        if self._progressive.at:
-            metrics["progressive"] = self._progressive.mean
+        if self.at:
+            metrics["progressive"] = self._progressive
         value = self._test_error if self.scores_test else squared
         return Score(value, self.metric, "min", metrics)
 

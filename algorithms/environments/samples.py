@@ -178,7 +178,6 @@ class SamplesEnvironment(SelectionEnvironment):
         super().__init__(probes.configurations, seed, unit, most if budget is None else budget)
         self.initial_rows = min(initial_rows, self.train_rows)
         self._probes, self._deciders = probes, deciders
-        self._sizes: list[int] = []
 
     def tested_on(self, rows: int, tested: int = 2) -> int:
         """Return |S_te| of a probe on `rows` training rows, `tested` for each of them."""
@@ -214,7 +213,7 @@ class SamplesEnvironment(SelectionEnvironment):
         train = train and rows != self.train_rows
         test_rows = self.tested_on(rows, tested)
         measure = partial(self._probes.measure, configuration, rows, test_rows)
-        return (yield from self._sample(configuration, rows, measure, train, seconds))
+        return (yield from self._paid_for(configuration, rows, measure, train, seconds))
 
     def probe_fold(
         self, configuration: int, rows: int, fold: int, folds: int
@@ -238,7 +237,7 @@ class SamplesEnvironment(SelectionEnvironment):
         """
         measure = partial(self._probes.measure_fold, configuration, rows, fold, folds)
         trained = rows - len(range(fold, rows, folds))
-        return (yield from self._sample(configuration, trained, measure))
+        return (yield from self._paid_for(configuration, trained, measure))
 
     def decider(self, which: OutsideDecider, seed: int) -> AbstractContextManager[Any]:
         """Return a search of another library, which the context closes.
@@ -248,22 +247,6 @@ class SamplesEnvironment(SelectionEnvironment):
         if self._deciders is None:
             raise SkipError(f"{which.system} runs on jobs alone: take `leaseboard race`")
         return closing(self._deciders(which, seed))
-
-    def _sample(
-        self,
-        configuration: int,
-        rows: int,
-        measure: Callable[[], Probe],
-        train: bool = False,
-        seconds: float = math.inf,
-    ) -> Generator[Event, None, Probe | None]:
-        """Pay for a probe that trains on `rows` rows, and count it if it ended."""
-        probe = yield from self._paid_for(
-            configuration, rows, measure, f"at {rows} rows", train=train, seconds=seconds
-        )
-        if probe is not None:
-            self._sizes.append(rows)
-        return probe
 
     def confirm(self, configuration: int, least: float) -> bool:
         """Return whether a configuration reaches `least`, trained and tested in full.
@@ -277,10 +260,8 @@ class SamplesEnvironment(SelectionEnvironment):
     def score(self) -> Score:
         """Return the test accuracy of the champion trained in full, which is not charged."""
         full = self._probes.measure(self._crowned(), self.train_rows, self.test_rows)
-        largest = max(self._sizes, default=0)
-        return self._scored(
-            {"probes": float(len(self._sizes)), "largest_rows": float(largest)}, full
-        )
+        probes, largest = len(self._paid), max(self._paid, default=0)
+        return self._scored({"probes": float(probes), "largest_rows": float(largest)}, full)
 
 
 class SamplesAlgorithm(Algorithm[SamplesEnvironment]):
@@ -338,7 +319,7 @@ class FoldsEnvironment(SelectionEnvironment):
         None when the budget does not buy it.
         """
         measure = partial(self._measured, configuration, fold)
-        return (yield from self._paid_for(configuration, 1, measure, f"in fold {fold}"))
+        return (yield from self._paid_for(configuration, 1, measure))
 
     def _measured(self, configuration: int, fold: int) -> Probe:
         rows = self._probes.train_rows

@@ -95,6 +95,7 @@ class SelectionEnvironment(Environment):
         self.configurations = tuple(dict(each) for each in configurations)
         self.champion: int | None = None
         self._spent = Cost()
+        self._paid: list[int] = []
         self._last_failure = "none was tried"
 
     @property
@@ -149,8 +150,6 @@ class SelectionEnvironment(Environment):
         configuration: int,
         amount: int,
         measure: Callable[[], Probe],
-        where: str,
-        *,
         train: bool = False,
         seconds: float = math.inf,
     ) -> Generator[events.Event, None, Probe | None]:
@@ -165,8 +164,6 @@ class SelectionEnvironment(Environment):
         amount : int
             Of the lease, and of the budget unless that is in seconds.
         measure : callable
-        where : str
-            For the reason of a failure.
         train : bool
             Whether the accuracy on the training rows is wanted, and paid for.
         seconds : float
@@ -186,8 +183,11 @@ class SelectionEnvironment(Environment):
         self.at = min(start + (cpu if by_seconds else amount), self.budget)
         if not ended:
             return None
+        self._paid.append(amount)
         if probe.status != "ok":
-            self._last_failure = f"configuration {configuration} {where}: {probe.reason}"
+            self._last_failure = (
+                f"configuration {configuration} at {probe.rows} rows: {probe.reason}"
+            )
         yield events.ProbeFinished(
             at=self.at,
             configuration=configuration,

@@ -23,6 +23,7 @@ from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLea
 from leaseboard.algorithms.errors import DivergedError, SkipError
 from leaseboard.algorithms.events import Measured, Parameters
 from leaseboard.algorithms.measures import of_classes, of_margins, of_numbers
+from leaseboard.algorithms.transcendental import exp_all
 
 CHECKED_ROWS = 1 << 16
 
@@ -123,8 +124,6 @@ class Stream:
         wide = values.astype(np.float64)
         if self.shift is None:
             return wide
-        from leaseboard.algorithms.transcendental import exp_all
-
         with np.errstate(over="ignore"):
             return np.asarray(exp_all(wide) - self.shift, dtype=np.float64)
 
@@ -138,45 +137,54 @@ works.
 """
 
 
-class Progressive:
-    """Progressive validation loss, reported at log-spaced points: 1, 2, 5 times powers of ten.
+class PredictedEnvironment(Environment):
+    """Environment whose labels an algorithm predicts in order, before it learns each.
+
+    It keeps the progressive validation loss, and reports it at log-spaced points: 1, 2, 5 times
+    powers of ten.
 
     Parameters
     ----------
     labels : ndarray of float32
     task : str
+        ``classes`` where these are numbers of classes.
+    budget, seed : int
     end : int
-        The number of examples, at which it is reported as well.
+        The number of examples that are scored, at which the loss is reported as well.
     """
 
-    def __init__(self, labels: NDArray[np.float32], task: str, end: int) -> None:
-        self.at = 0
-        self._labels = labels
-        self._task = task
-        self._end = end
-        self._sum = 0.0
-        self._next_point = 1
+    budget: int
+    at: int
+
+    def __init__(
+        self, labels: NDArray[np.float32], task: str, budget: int, seed: int, end: int
+    ) -> None:
+        super().__init__("examples", budget, seed)
+        self._labels, self._task, self._end = labels, task, end
+        self._sum, self._next_point = 0.0, 1
 
     @property
-    def mean(self) -> float:
+    def _progressive(self) -> float:
         """Mean loss so far; NaN before the first example."""
-        return self._sum / self.at if self.at else math.nan
+        n = min(self.at, self._end)
+        return self._sum / n if n else math.nan
 
-    def take(self, predictions: NDArray[np.float32]) -> Iterator[Measured]:
-        """Score the predictions of the next examples; yield the loss at the points passed."""
-        start, stop = self.at, self.at + len(predictions)
-        while self.at < stop:
-            part = slice(self.at, min(stop, self._next_point))
+    def _scored(self, predictions: NDArray[np.float32], stop: int) -> Iterator[Measured]:
+        """Score predictions of the next examples, of those up to `stop` the first ones."""
+        start, last = self.at, self.at + len(predictions)
+        while self.at < last:
+            part = slice(self.at, min(last, self._next_point))
             given = predictions[part.start - start : part.stop - start]
             self._sum += float(losses(given, self._labels[part], self._task).sum())
             self.at = part.stop
             if self.at in (self._next_point, self._end):
-                yield Measured(at=self.at, value=self.mean)
+                yield Measured(at=self.at, value=self._progressive)
             if self.at == self._next_point:
                 self._next_point = next_log_point(self.at)
+        self.at = stop
 
 
-class StreamEnvironment(Environment):
+class StreamEnvironment(PredictedEnvironment):
     """Progressive validation of one stream; the budget is its length in examples.
 
     The algorithm predicts example after example and hands the predictions in with `record`.
@@ -202,9 +210,6 @@ class StreamEnvironment(Environment):
 
     kind: ClassVar[str] = "stream"
 
-    budget: int
-    at: int
-
     def __init__(
         self,
         stream: Stream,
@@ -214,18 +219,18 @@ class StreamEnvironment(Environment):
         arrival: Arrival = Arrival(),  # noqa: B008  (frozen)
     ) -> None:
         n = len(stream.labels)
-        super().__init__("examples", n if budget is None else min(budget, n), seed)
+        end = n if budget is None else min(budget, n)
         features, labels = map(np.ascontiguousarray, (stream.features, stream.labels))
         self.stream = replace(stream, features=read_only(features), labels=read_only(labels))
+        task = "classes" if stream.classes else stream.task
+        super().__init__(self.stream.labels, task, end, seed, end)
         self.arrival = arrival
         self._recorded = np.empty(self.budget, dtype=np.float32)
-        self._task = "classes" if stream.classes else stream.task
         self._certain = np.empty(self.budget if stream.classes else 0)
         self._is_new = np.zeros(n, dtype=bool)
         if stream.classes:
             _, first, places = np.unique(stream.labels, return_index=True, return_inverse=True)
             self._is_new = first[places] >= self.known()
-        self._progressive = Progressive(self.stream.labels, self._task, self.budget)
         self._model_examples = 0.0
         self._outside = outside
 
@@ -280,21 +285,21 @@ class StreamEnvironment(Environment):
         start, stop = self.at, self.at + len(given)
         if stop > self.budget:
             raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
-        known = self._predictions(given, start)
-        self._recorded[start:stop] = known
-        if self.stream.classes:
-            self._certain[start:stop] = self._probabilities(given, start)
+        known, rows = given, slice(start, stop)
+        if n_classes:  # a new class's own prediction is wrong, and has no probability
+            labels, new, found = self._labels[rows], self._is_new[rows], likeliest(given)
+            known = np.where(new & (found == labels), np.float32(-1), found)
+            certain = widened(given, n_classes)[np.arange(len(given)), labels.astype(np.intp)]
+            self._certain[rows] = np.where(new, np.nan, certain)
+        self._recorded[rows] = known
         self._model_examples += live * (stop - start)
-        for measured in self._progressive.take(known):
-            self.at = self._progressive.at
-            yield measured
-        self.at = stop
+        yield from self._scored(known, stop)
 
     def score(self) -> Score:
         """Return the progressive loss, NaN before the first example, and further measures."""
         live = self._model_examples / self.at if self.at else 0.0
         metrics = {"models_per_example": live} | self._measures() | self._notes
-        return Score(self._progressive.mean, self.metric, "min", metrics)
+        return Score(self._progressive, self.metric, "min", metrics)
 
     def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """See `Environment.answers`; -1 is the prediction of none."""
@@ -316,22 +321,6 @@ class StreamEnvironment(Environment):
         if self.stream.classes:
             return of_classes(predictions, labels, self._certain[: self.at])
         return of_margins(self._recorded[: self.at], self.stream.labels[: self.at])
-
-    def _predictions(self, given: NDArray[Any], at: int) -> NDArray[np.float32]:
-        """Return the predictions of the examples from `at` on; -1 for a new class's own."""
-        if not self.stream.classes:
-            return given
-        rows, found = slice(at, at + len(given)), likeliest(given)
-        return np.where(
-            self._is_new[rows] & (found == self.stream.labels[rows]), np.float32(-1), found
-        )
-
-    def _probabilities(self, given: NDArray[np.float64], at: int) -> NDArray[np.float64]:
-        """Return the probabilities of the labels from `at` on; NaN for a new class."""
-        numbers = self.stream.labels[at : at + len(given)].astype(np.intp)
-        every = np.pad(given, ((0, 0), (0, len(self.stream.classes) - given.shape[1])))
-        certain = every[np.arange(len(given)), numbers]
-        return np.where(self._is_new[at : at + len(given)], np.nan, certain)
 
     def bars(self, algorithm: Algorithm[Any]) -> str:
         """See `Environment.bars`: most algorithms predict numbers or two classes."""

@@ -36,8 +36,6 @@ class Described:
     """The kind of its environment."""
     settings: tuple[str, ...]
     """The names of what can be set."""
-    oracle_baseline: bool = False
-    """True if it declares to use what cannot be known in time."""
 
 
 def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Described:
@@ -77,7 +75,7 @@ def _description(algorithm: str, settings: Mapping[str, Any] | None) -> Describe
         raise UserFileError(
             f"{algorithm}: its environment is {kind!r}: name one of {', '.join(KINDS)}"
         )
-    return Described(kind, tuple(setting_names(cls)), cls.oracle_baseline)
+    return Described(kind, tuple(setting_names(cls)))
 
 
 def in_fork(function: Callable[[], Any], file: Path | None, limits: Limits | None = None) -> Any:

@@ -135,8 +135,6 @@ class Result:
     """Number of rows in the source; None where that is unknown, such as beyond ``first_rows``."""
     complete: bool = True
     """False if the run ended before it had consumed its budget; it ranks after all that did."""
-    oracle_baseline: bool = False
-    """True if the algorithm declares to use what cannot be known in time."""
     baseline: bool = False
     """True if it is a naive baseline."""
     cpu_seconds: float = 0.0

@@ -146,7 +146,6 @@ def run_job(
             **environments.facts_of_parts(options, dataset, job.environment_seed),
         },
         environment=algorithm.environment,
-        oracle_baseline=algorithm.oracle_baseline,
         baseline=algorithm.baseline,
         environment_options=options.model_dump(),
         version=version,

@@ -45,14 +45,11 @@ from leaseboard.tasks.preprocess.splits import division
 def barred(result: Result) -> str:
     """Return why the model of a run cannot be registered as a winner's; empty if it can.
 
-    The score of a run that ended early, or of an algorithm that uses what cannot be known in
-    time, is not one that others can be compared with.
+    The score of a run that ended early is not one that others can be compared with.
     """
     if result.status != "ok":
         return f"{result.status}: {result.reason}".rstrip(": ")
-    if not result.complete:
-        return result.reason or "ended early"
-    return "is an oracle baseline" if result.oracle_baseline else ""
+    return "" if result.complete else result.reason or "ended early"
 
 
 def require_model(algorithm: str, kind: str) -> None:

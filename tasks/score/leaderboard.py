@@ -44,12 +44,6 @@ MISSING_RULE = (
 )
 """The rule that every table of the leaderboard states."""
 
-ORACLE_RULE = (
-    "Hindsight: an algorithm that declares to use what cannot be known in time, a mark to measure"
-    " by and no competitor."
-)
-"""The rule of leaderboards with such an algorithm."""
-
 
 @dataclass(frozen=True)
 class ScoreTable:
@@ -293,7 +287,7 @@ class Board:
       the geometric mean over datasets;
     - ``ok``, ``failed``, ``ended early``, ``skipped``, ``not done``, ``jobs``: numbers of jobs;
     - ``ranked``: on how many datasets it has a rank;
-    - ``baseline``, ``oracle_baseline``.
+    - ``baseline``.
     """
     table: ScoreTable
     scale: Scale
@@ -333,10 +327,7 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
     """Return the leaderboard of results as `leaseboard.tasks.score.frame.as_frame` gives them."""
     scale, table = scale or Scale(), score_table(frame)
     only, values, ranks = table.only, scale.values(table), table.ranks()
-    baseline, oracle = (
-        np.isin(table.labels, frame["name"][frame[of].astype(bool)])
-        for of in ("baseline", "oracle_baseline")
-    )
+    baseline = np.isin(table.labels, frame["name"][frame["baseline"].astype(bool)])
     ratios = relative_losses(table, baseline)
     # What intervals are over: dataset means, or the repetitions of a single dataset.
     if only is None:
@@ -364,7 +355,6 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
         },
         ranked=np.isfinite(ranks).sum(axis=1),
         baseline=baseline,
-        oracle_baseline=oracle,
     )
     found["jobs"] = found[["ok", *UNFINISHED.values()]].sum(axis=1)
     found["place"] = found["rank"].round(9).rank(method="min", na_option="bottom").astype(int)

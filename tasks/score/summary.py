@@ -33,7 +33,6 @@ from leaseboard.tasks.score.leaderboard import (
     MISSING_RULE,
     OK,
     ONE_SET_RULE,
-    ORACLE_RULE,
     UNFINISHED,
     Board,
     Scale,
@@ -209,10 +208,9 @@ def texts(found: Compared) -> pd.DataFrame:
     number = short if one_set else fixed
     everywhere, early = frame["ranked"].max(), frame["ended early"]
     fewer = [f" ({n}/{everywhere})" if 0 < n < everywhere else "" for n in frame["ranked"]]
-    name = pd.Series(frame.index, frame.index)
     columns = {
         "#": frame["place"].astype(str),
-        "algorithm": name.mask(frame["oracle_baseline"].astype(bool), name + " (oracle baseline)"),
+        "algorithm": pd.Series(frame.index, frame.index),
         "relative loss": frame["relative_loss"].map(fixed),
         "rank": frame["rank"].map(lambda rank: fixed(rank, 2)) + fewer,
         "test rank": frame["test_rank"].map(lambda rank: fixed(rank, 2)),
@@ -260,7 +258,6 @@ def notes(found: Compared) -> list[str]:
     rules = {
         " ".join(text for text, counts in legend.items() if counts): True,
         MISSING_RULE: (frame["ok"] < frame["jobs"]).any(),
-        ORACLE_RULE: frame["oracle_baseline"].any(),
         f"{LEFT_OUT} {', '.join(board.without_relative)}.": board.without_relative,
     }
     return [text for text, counts in rules.items() if counts]

@@ -86,9 +86,6 @@ def test_an_honest_algorithm_passes_every_check(honest):
         check(honest())
 
 
-def test_hindsight_is_declared_and_else_found(monkeypatch):
-    monkeypatch.setattr(cheats.Peek, "oracle_baseline", True)
-    check_look_ahead(cheats.Peek())
-    monkeypatch.undo()
+def test_hindsight_is_found():
     with pytest.raises(RuleBrokenError, match="although nothing changes before"):
         check_look_ahead(cheats.Peek())

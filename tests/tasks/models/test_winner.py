@@ -46,7 +46,6 @@ def test_an_incomplete_algorithm_cannot_win():
     ("fields", "why"),
     [
         ({"complete": False, "reason": "ended early: 1 of 500 examples"}, "ended early: 1 of 500"),
-        ({"oracle_baseline": True}, "is an oracle baseline"),
     ],
 )
 def test_what_cannot_be_compared_cannot_win(fields, why):
