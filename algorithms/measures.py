@@ -44,18 +44,6 @@ MEANS = {
 
 SKILL = "skill"
 
-OF_TASK: dict[str, tuple[str, ...]] = {
-    "regression": ("rmse", "mae", "r2", SKILL),
-    "classification": ("error", "log_loss", "kappa", "kappa_temporal", SKILL),
-}
-"""What can be measured on a stream, by its task."""
-
-OF_TABLE: dict[str, tuple[str, ...]] = {
-    "regression": ("r2", "rmse", "mae"),
-    "classification": ("accuracy", "balanced_accuracy", "f1", "roc_auc", "log_loss"),
-}
-"""What can be measured on the test rows of a table, by its task."""
-
 _LEAST_PROBABILITY = 1e-15
 
 

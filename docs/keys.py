@@ -15,10 +15,17 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from leaseboard.tasks.jobs.environments import folds, holdout, pulls, samples, systems
-from leaseboard.tasks.jobs.suites.requirement import Requirement
-from leaseboard.tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
-from leaseboard.tasks.jobs.suites.timetable import Scheduled
+from leaseboard.tasks.jobs.checks import Requirement
+from leaseboard.tasks.jobs.environments import holdout, pulls, samples
+from leaseboard.tasks.jobs.suites.suite import (
+    Contender,
+    Data,
+    Normalise,
+    Printed,
+    Scheduled,
+    Suite,
+    Tracking,
+)
 from leaseboard.tasks.live import settings
 from leaseboard.tasks.preprocess.encoding import StreamOptions
 from leaseboard.tasks.processes.child import Limits
@@ -36,8 +43,8 @@ SUITE = {"A suite": Suite, "Data of a suite": Data, "Algorithms of a suite": Con
          "Limits of a job": Limits, "Tracking": Tracking, "Normalise": Normalise,
          "Published": Printed, "Requirements": Requirement}  # fmt: skip
 ENVIRONMENTS = {"Stream": StreamOptions, "Hold-out": holdout.Options, "Pulls": pulls.Options,
-                "Samples": samples.Options, "Folds": folds.Options,
-                "Systems": systems.Options}  # fmt: skip
+                "Samples": samples.SampleOptions, "Folds": samples.FoldOptions,
+                "Systems": samples.SystemOptions}  # fmt: skip
 LIVE = {"A live model": settings.LiveSettings, "Data of a live model": settings.DataSettings,
         "Model of a live model": settings.ModelSettings, "Retrain": settings.RetrainSettings,
         "Compare": settings.CompareSettings, "Columns of a contract": settings.ColumnRule,

@@ -29,7 +29,7 @@ from leaseboard.flows.console import (
 )
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
-from leaseboard.tasks.jobs.diagnostic_codes import lines_of
+from leaseboard.tasks.jobs.checks import lines_of
 from leaseboard.tasks.jobs.job import Job, Result, replayed_cpu_seconds
 from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared, group, prepare
 from leaseboard.tasks.jobs.run import failed, verdict

@@ -24,8 +24,8 @@ from leaseboard.flows.console import say
 from leaseboard.flows.dispatch import Gate, RunOptions, execute, final_state, open_suites
 from leaseboard.flows.live_update import flow_state, run_update
 from leaseboard.flows.prefect_executor import logged, named_after
-from leaseboard.tasks.jobs.suites.timetable import Scheduled as Entry
-from leaseboard.tasks.jobs.suites.timetable import load_schedule
+from leaseboard.tasks.jobs.suites.suite import Scheduled as Entry
+from leaseboard.tasks.jobs.suites.suite import load_schedule
 from leaseboard.tasks.live.model import home_of
 from leaseboard.tasks.live.settings import read_settings
 from leaseboard.tasks.machine import environment

@@ -64,7 +64,7 @@ def test_the_names_that_leaseboard_offers_are_for_its_users():
 
 
 def test_the_kind_of_a_environment_is_known_in_its_own_room_alone():
-    """More than its name is in `leaseboard.tasks.jobs.environments.kinds`."""
+    """More than its name is in `leaseboard.tasks.jobs.environments`."""
     found = [
         f"{path}:{node.lineno}"
         for path in MODULES

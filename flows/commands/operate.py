@@ -100,7 +100,7 @@ def schedule(port: Port = 4200) -> int:
 
     Example: leaseboard schedule --conf conf
     """
-    from leaseboard.tasks.jobs.suites.timetable import load_schedule
+    from leaseboard.tasks.jobs.suites.suite import load_schedule
 
     folder = environment.conf_dir()
     for entry in load_schedule(folder).schedules:

@@ -35,7 +35,7 @@ from leaseboard.tasks.machine.terminal import Activity
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.events import Event
-    from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
+    from leaseboard.tasks.jobs.checks import Diagnostic
     from leaseboard.tasks.jobs.job import Job, Result
     from leaseboard.tasks.pool.workers import Attempt
     from leaseboard.tasks.score.summary import Compared
@@ -144,7 +144,7 @@ def _run(job: Job, out: Path) -> Attempt:
     Untrusted code runs in a worker, as in a suite.
     """
     from leaseboard.tasks.folder.results import EVENTS
-    from leaseboard.tasks.jobs.programs import is_untrusted
+    from leaseboard.tasks.jobs.described import is_untrusted
     from leaseboard.tasks.pool.workers import run_one
 
     name = job.name.replace("/", "_").replace(":", "_")
@@ -257,7 +257,7 @@ def _print(result: Result) -> None:
 def _diagnosed(results: list[Result]) -> list[Diagnostic]:
     """Return the diagnostics of jobs that have ended."""
     from leaseboard.tasks.folder.results import read_partial_log
-    from leaseboard.tasks.jobs.diagnostic_codes import find
+    from leaseboard.tasks.jobs.checks import find
     from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
     from leaseboard.tasks.score.frame import to_frame
 
@@ -268,7 +268,7 @@ def _diagnosed(results: list[Result]) -> list[Diagnostic]:
 
 def _show_all(results: list[Result], found: Compared, *, diagnosed: bool) -> None:
     """Print the leaderboard of several results, and the diagnostics of all."""
-    from leaseboard.tasks.jobs.diagnostic_codes import lines_of
+    from leaseboard.tasks.jobs.checks import lines_of
     from leaseboard.tasks.score.frame import rows_cut, to_frame
     from leaseboard.tasks.score.summary import show
 

@@ -28,8 +28,8 @@ from leaseboard.tasks.evaluate import framework_program, venv
 from leaseboard.tasks.evaluate.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.machine.environment import IMPORTED_FROM, ONE_THREAD
+from leaseboard.tasks.machine.versions import recorded_key
 from leaseboard.tasks.preprocess.encoders import labels_of, refuse_text
 from leaseboard.tasks.preprocess.encoding import known_dates, naming, spread_dates
 from leaseboard.tasks.preprocess.splits import division
@@ -244,9 +244,6 @@ ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
 FOLDS = 5
 """Folds of our own estimator where time or groups divide the rows; else they are its default."""
 
-LEARNERS = ("lightgbm", "pandas")
-"""More libraries of systems that run in our own environment."""
-
 FIT_PATIENCE = 300.0, 60.0
 """Time limit of a system: wall seconds, plus so many times the budget."""
 
@@ -287,15 +284,11 @@ class SystemFits:
             If it fails.
         """
         python = venv.python(system)
-        own = system in venv.names()
-        modules = [framework_program.__name__]
-        ours = system == "leaseboard"
+        space = digest(load_space(SUITED[self.dataset.task])) if system == "leaseboard" else ""
         key = recorded_key(
-            code=[*modules, ESTIMATORS] if ours else modules,
-            libraries=() if own else LEARNERS,
             system=system,
-            environment=venv.digest(system) if own else "",
-            space=digest(load_space(SUITED[self.dataset.task])) if ours else "",
+            environment=venv.digest(system) if system in venv.names() else "",
+            space=space,
             data=self.dataset.digest,
             split=self.split,
             seed=seed,

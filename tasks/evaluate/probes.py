@@ -21,7 +21,7 @@ from leaseboard.algorithms.errors import DataError, SkipError
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.machine.versions import recorded_key
 from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import Division, division
@@ -197,9 +197,6 @@ Labelled = tuple[Any, NDArray[Any]]
 Build = Callable[[Parameters], Any]
 """Makes an untrained model of a configuration; the same one at every call."""
 
-CANDIDATES = "leaseboard.tasks.evaluate.learners"
-"""The module that makes the models of recorded probes, which is part of their key."""
-
 
 @dataclass(frozen=True, slots=True)
 class OnPrefix:
@@ -289,8 +286,6 @@ class RecordedProbes(Probes):
     def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
         """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
-            code=(__name__, CANDIDATES),
-            libraries=("lightgbm",),
             configuration=dict(self.configurations[configuration]),
             samples=self.split.identity,
             limit=self.probe_seconds,

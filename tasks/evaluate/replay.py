@@ -36,7 +36,7 @@ from leaseboard.tasks.evaluate.trials import (
     carry_out,
     fitted_in,
 )
-from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.machine.versions import recorded_key
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.database import Record, Records, Store
 
@@ -85,15 +85,6 @@ class OptimisedTrials(Trials, Generic[S]):
     def _get(self, stream: S, n: int, seconds: float) -> Trial: ...
 
 
-_LIBRARIES = {
-    "guided": ("hyperopt",),
-    "tpe": ("hyperopt",),
-    "smac": ("smac", "ConfigSpace"),
-    "bohb": ("smac", "ConfigSpace"),
-    "random": (),
-}
-
-
 class _TrialStream:
     """Trials of one optimiser on its arms, and the optimiser that continues them."""
 
@@ -134,13 +125,11 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
     """Trials from the store; those that were never run are run in a fork and stored.
 
     - `data`: names the data in the key: digest, how rows are divided, how columns become numbers.
-    - `code`: the modules that split and encode.
     - `arrays`: makes the encoded data; called only if a trial must be run.
     - `limits`: CPU seconds and memory of each trial; without them trials run in this process.
     """
 
     data: Record
-    code: tuple[str, ...]
     arrays: Callable[[], Arrays]
     store: Store
     limits: Limits | None
@@ -180,8 +169,6 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
         optimisers.require(optimiser)
         learners = {arm.estimator for arm in space.arms.values()}
         key = recorded_key(
-            code=(__name__, *self.code),
-            libraries=(*_LIBRARIES[optimiser], *learners & {"lightgbm"}),
             classes=[name for name in learners if ":" in name],
             data=self.data,
             arms={name: arm.model_dump() for name, arm in space.arms.items()},

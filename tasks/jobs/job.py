@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, rule, short
-from leaseboard.tasks.jobs.environments.kinds import KINDS
+from leaseboard.tasks.jobs.environments import REWARDING
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.terminal import shown
 
@@ -75,7 +75,7 @@ class Job:
 
         - `digest`: of the data as read.
         - `version`: of the algorithm's code and its libraries, see
-          `leaseboard.tasks.keys.versions.code_and_libraries`.
+          `leaseboard.tasks.machine.versions.code_and_libraries`.
         """
         identity = {
             name: value
@@ -166,7 +166,7 @@ class Result:
     licence: str = ""
     """Licence of the data."""
     data_facts: Mapping[str, Any] = field(default_factory=dict)
-    """Facts of the data, such as missing values; see `leaseboard.tasks.fetch.data_facts`."""
+    """Facts of the data, such as missing values; see `leaseboard.tasks.fetch.columns`."""
 
     @classmethod
     def of(cls, job: Job, **found: Any) -> Result:
@@ -198,7 +198,7 @@ def replayed_cpu_seconds(of: Any) -> float:
 
     They are of recorded trials or probes, which are charged what they cost when they ran.
     """
-    if not KINDS.get(of.environment, KINDS["stream"]).replayed:
+    if of.environment not in REWARDING:
         return 0.0
     unspent = of.cpu_seconds - of.metrics.get("spent_cpu_seconds", of.cpu_seconds)
     return unspent if unspent > REPLAYED * of.cpu_seconds else 0.0

@@ -29,21 +29,20 @@ from leaseboard.algorithms.events import Event, Finished, LogWriter, Measured
 from leaseboard.algorithms.plugins import place
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
-from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
-from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.programs import (
+from leaseboard.tasks.jobs.described import (
     classes,
+    describe,
     files,
     pinned,
     plugins_of,
-    programs,
 )
-from leaseboard.tasks.keys.versions import code_and_libraries
+from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
+from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.disk import fault_of_disk, reach
 from leaseboard.tasks.machine.environment import working_seconds
 from leaseboard.tasks.machine.terminal import shown
+from leaseboard.tasks.machine.versions import code_and_libraries
 
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 """Name of the function that runs a job, which a worker imports."""
@@ -72,15 +71,15 @@ def route_settings(
     )
 
 
-def check(job: Job) -> None:
-    """Raise UsageError for what is wrong with `job`, as far as that is known without data."""
+def check(job: Job) -> tuple[str, str, str]:
+    """Return what `identify` does; UsageError for what is wrong with `job`, but for its data."""
     kind = describe(job.algorithm, job.settings).environment
     environments.resolve(kind, job.environment)
     for file in files(job):
         if not file.is_file():
             raise UsageError(f"no file {str(file)!r}: name an existing .py file")
     loading.check(job.data)
-    identify(job, kind)
+    return identify(job, kind)
 
 
 def identify(job: Job, kind: str) -> tuple[str, str, str]:
@@ -88,8 +87,7 @@ def identify(job: Job, kind: str) -> tuple[str, str, str]:
 
     The identity is what the key holds in addition to the job and the digest of its data.
     """
-    given = files(job), classes(job, kind), programs(job)
-    version, libraries = code_and_libraries(job.algorithm, kind, *given)
+    version, libraries = code_and_libraries(files(job), classes(job, kind))
     more = environments.resolve(kind, job.environment).identity() + pinned(job)
     return version, version + libraries + more, libraries
 

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import skill_over
-from leaseboard.tasks.keys.versions import code_and_libraries
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE
 from leaseboard.tasks.live.contract_check import AHEAD
 from leaseboard.tasks.live.incidents import Incident, LifecycleState
 from leaseboard.tasks.live.rows import Snapshot, features_of, label_of, to_json
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.machine.disk import operator, reach
+from leaseboard.tasks.machine.versions import code_and_libraries
 from leaseboard.tasks.models.model import Prediction, likeliest, load
 from leaseboard.tasks.models.registry import CANDIDATE, KEY, LIVE, log
 from leaseboard.tasks.store.live_model import State
@@ -326,7 +326,7 @@ def _add(
     learned = load(live.state.model(candidate.model), f"a model of the state {live.state}")
     features = features_of(live.contract, live.settings.data, record.lifecycle.kinds)
     last = record.batches[-1]["name"] if record.batches else ""
-    kind = registry.algorithm_class(live.recipe.algorithm).environment
+    file = registry.file_of(live.recipe.algorithm)
     tags = {
         KEY: key_of(candidate),
         CANDIDATE: str(candidate.number),
@@ -334,7 +334,7 @@ def _add(
         "leaseboard.created": f"{candidate.created}: {candidate.why}",
         "leaseboard.rows": str(candidate.learned),
         "leaseboard.data": f"{len(record.batches)} batches to {last}",
-        "leaseboard.code": code_and_libraries(live.recipe.algorithm, kind)[0],
+        "leaseboard.code": code_and_libraries([file] if file else [])[0],
     } | ({"leaseboard.flow_run": flow_run} if flow_run else {})
     text = f"`{candidate.name}` predicts `{live.settings.data.target}`."
     # Without an example: its rows would outlast their deletion by id or age.

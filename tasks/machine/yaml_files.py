@@ -1,9 +1,8 @@
 """YAML that people write, validated; errors name the file, the line and the key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -76,7 +75,9 @@ class _Loader(_SafeLoader):
         return made
 
 
-def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: Any) -> str:
+def _explain(
+    path: Path, tree: yaml.Node | None, error: ValidationError, model: type[BaseModel]
+) -> str:
     errors = error.errors()
     first = errors[0]
     if first["type"] == "missing":  # an unknown key next to it says more
@@ -86,29 +87,13 @@ def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: 
     key = ".".join(short(str(part)) for part in location)
     place = f"{path}:{_line(tree, location)}"
     if first["type"] == "extra_forbidden":
-        *outer, name = location
-        inside = f"{key}: " if outer else ""
-        known = _fields(model, outer)
-        return f"{place}: {inside}{unknown('key', short(str(name)), known)}"
+        if len(location) == 1:
+            return f"{place}: {unknown('key', key, model.model_fields)}"
+        return (
+            f"{place}: {key}: unknown key: the page 'Keys of YAML files' has those that are known"
+        )
     given = f" (given {_shown(first)})" if location and first["type"] != "missing" else ""
     return f"{place}: {key or 'suite'}{rule(first)}{given}"
-
-
-def _fields(model: Any, location: Sequence[str | int]) -> list[str]:
-    """Return the keys that are allowed at a place of the file, of its pydantic model."""
-    for part in location:
-        fields = getattr(model, "model_fields", None)  # a list or mapping has none
-        model = _bare(fields[str(part)].annotation if fields else get_args(model)[-1])
-    return list(model.model_fields)
-
-
-def _bare(annotation: Any) -> Any:
-    """Return the type of a field, without its annotations and without None."""
-    if get_origin(annotation) is Annotated:
-        return _bare(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, UnionType):
-        return _bare(next(kind for kind in get_args(annotation) if kind is not type(None)))
-    return annotation
 
 
 def _shown(error: Mapping[str, Any]) -> str:

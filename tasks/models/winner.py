@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 
 from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
-from leaseboard.algorithms.environments.samples import FoldsEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.measures import loss_of
@@ -28,10 +27,10 @@ from leaseboard.tasks.evaluate.probes import able
 from leaseboard.tasks.evaluate.trials import reward_of
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.jobs.environments import divided, folds, holdout, pulls, samples
-from leaseboard.tasks.jobs.environments.kinds import KINDS
+from leaseboard.tasks.jobs import environments
+from leaseboard.tasks.jobs.described import is_untrusted
+from leaseboard.tasks.jobs.environments import KINDS, choosing, divided, holdout, pulls
 from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.model import TableModel
@@ -54,7 +53,7 @@ def barred(result: Result) -> str:
 
 def require_model(algorithm: str, kind: str) -> None:
     """Raise UsageError if a run in that kind of environment leaves no model to register."""
-    if KINDS[kind].chooses == "system":
+    if KINDS[kind] == "system":
         raise UsageError(
             f"{algorithm} is a whole framework, which does not hand over what it found: fit"
             " AutoMLClassifier or AutoMLRegressor of leaseboard or the framework itself in Python,"
@@ -239,7 +238,7 @@ def _refit(
     if result.champion is None:
         raise UsageError(f"{result.name} on {result.data} chose no configuration: nothing to fit")
     dataset = divided(dataset, job)
-    if KINDS[result.environment].chooses == "arm":
+    if result.environment in choosing("arm"):
         fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
     else:
         fit, recorded = _of_selection(dataset, job, result), result.score
@@ -284,8 +283,7 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
 
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
-    module = folds if result.environment == FoldsEnvironment.kind else samples
-    options = module.Options(**job.environment)
+    options = environments.resolve(result.environment, job.environment)
     rows, _, build = learners.on_split(dataset, options, job.environment_seed)
     train, test = rows.rows()
     labels = sampled.labels_of(dataset)

@@ -27,9 +27,9 @@ from typing import Any, BinaryIO, Self
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import EVENTS, LOG, repair_log, rows_reached
+from leaseboard.tasks.jobs.described import is_untrusted
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import RUN_JOB, Sink, failed, run_job, verdict
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.environment import prepare_workers

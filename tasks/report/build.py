@@ -29,7 +29,7 @@ from leaseboard.tasks.folder.results import (
     shown_at,
     write_atomically,
 )
-from leaseboard.tasks.jobs.diagnostic_codes import ALARM, Diagnostic, find
+from leaseboard.tasks.jobs.checks import ALARM, Diagnostic, find
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.terminal import counted

@@ -14,8 +14,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
 from leaseboard.tasks.folder.results import write_atomically
+from leaseboard.tasks.jobs.checks import Requirement
 from leaseboard.tasks.jobs.job import FAILURES, first_fault, plain_value
-from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.machine.yaml_files import Strict
 from leaseboard.tasks.score.frame import scoreless
 

@@ -22,8 +22,8 @@ from leaseboard.algorithms.events import (
     TrialFinished,
     of,
 )
-from leaseboard.tasks.fetch.data_facts import SORTED
-from leaseboard.tasks.jobs.diagnostic_codes import ALARM, NOTE, Diagnostic
+from leaseboard.tasks.fetch.columns import SORTED
+from leaseboard.tasks.jobs.checks import ALARM, NOTE, Diagnostic
 from leaseboard.tasks.jobs.job import FAILURES
 from leaseboard.tasks.score.frame import finished
 

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.tasks.jobs.suites.requirement import ROUNDING
+from leaseboard.tasks.jobs.checks import ROUNDING
 from leaseboard.tasks.score.frame import fixed, short
 
 if TYPE_CHECKING:

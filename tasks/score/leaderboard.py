@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import DIRECTIONS
-from leaseboard.tasks.jobs.environments.kinds import choosing
+from leaseboard.tasks.jobs.environments import choosing
 from leaseboard.tasks.jobs.job import UNDONE
 from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.inference import (

@@ -21,7 +21,7 @@ from leaseboard.algorithms.events import (
     Started,
     of,
 )
-from leaseboard.tasks.jobs.environments.kinds import choosing
+from leaseboard.tasks.jobs.environments import choosing
 from leaseboard.tasks.jobs.suites.suite import Printed
 from leaseboard.tasks.score.inference import Floats
 from leaseboard.tasks.score.leaderboard import ROUNDING, Scale, normalised, score_table

@@ -33,8 +33,8 @@ import numpy as np
 import pandas as pd
 from pydantic_core import to_json
 
+from leaseboard.tasks.jobs.checks import ROUNDING
 from leaseboard.tasks.jobs.job import plain_value
-from leaseboard.tasks.jobs.suites.requirement import ROUNDING
 from leaseboard.tasks.score.baseline import Baseline, Quantity, Scenario
 from leaseboard.tasks.score.frame import scoreless
 from leaseboard.tasks.score.inference import Interval, Paired, paired

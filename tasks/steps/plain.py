@@ -17,7 +17,7 @@ import pandas as pd
 
 from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
 from leaseboard.tasks.jobs import prepared
-from leaseboard.tasks.jobs.diagnostic_codes import counts_of
+from leaseboard.tasks.jobs.checks import counts_of
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 
 from leaseboard.algorithms.audit import Configuration
 from leaseboard.algorithms.events import Event, Measured, Started, of
-from leaseboard.tasks.jobs.environments.kinds import REWARDING
+from leaseboard.tasks.jobs.environments import REWARDING
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.disk import owner
 from leaseboard.tasks.machine.environment import versions

@@ -10,7 +10,7 @@ import pytest
 
 import leaseboard
 from leaseboard.algorithms.testing import tiny_environment
-from leaseboard.tasks.jobs.environments.kinds import KINDS
+from leaseboard.tasks.jobs.environments import KINDS
 from tests.docs import pages
 
 TEXT = (pages.DOCS / "reference" / "index.md").read_text()

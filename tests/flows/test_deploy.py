@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leaseboard.tasks.jobs.suites.timetable import load_schedule
+from leaseboard.tasks.jobs.suites.suite import load_schedule
 from leaseboard.tasks.live.settings import read_settings
 from tests.docs.test_pages import parse
 

@@ -13,7 +13,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands import operate as command
 from leaseboard.flows.schedule import _deployments
 from leaseboard.tasks.folder.results import read_results
-from leaseboard.tasks.jobs.suites.timetable import load_schedule
+from leaseboard.tasks.jobs.suites.suite import load_schedule
 from tests.flows.schedules import (
     jobs,
     logs,

@@ -1,7 +1,7 @@
 """The environment of a job: the dataset as the algorithm's kind acts on it.
 
-Each module but `kinds` is named after a kind of environment and has its ``Options``: a pydantic
-model of the environment's own options, which says by the methods of `KindOptions` what they mean.
+`KINDS` has all that others need to know of the kinds. The options of each are a pydantic model,
+which says by the methods of `KindOptions` what they mean.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,6 +23,43 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.base import Environment
     from leaseboard.tasks.fetch.dataset import Dataset
     from leaseboard.tasks.jobs.job import Job
+
+
+Chosen: TypeAlias = Literal["model", "arm", "configuration", "system"]
+
+
+KINDS: Mapping[str, Chosen] = {
+    "stream": "model",
+    "holdout": "model",
+    "pulls": "arm",
+    "samples": "configuration",
+    "systems": "system",
+    "folds": "configuration",
+}
+"""What algorithms of a kind choose: a model that they trained themselves, the arm to tune next,
+one of given configurations, or a whole framework, which keeps what it finds."""
+
+REWARDING = frozenset(name for name, chosen in KINDS.items() if chosen != "model")
+"""The names of those by which more is better; a job that failed early has no kind. Their trials or
+probes are recorded, and charged what they cost when they ran."""
+
+_OPTIONS = {
+    "samples": "samples:SampleOptions",
+    "folds": "samples:FoldOptions",
+    "systems": "samples:SystemOptions",
+}
+"""Module and class of the options of a kind, if not the ``Options`` of its own module."""
+
+
+def choosing(what: Chosen) -> frozenset[str]:
+    """Return the names of the kinds whose algorithms choose that.
+
+    Examples
+    --------
+    >>> sorted(choosing("model"))
+    ['holdout', 'stream']
+    """
+    return frozenset(name for name, chosen in KINDS.items() if chosen == what)
 
 
 class KindOptions:
@@ -135,4 +172,5 @@ def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Environmen
 
 
 def _model(kind: str) -> Any:
-    return importlib.import_module(f"leaseboard.tasks.jobs.environments.{kind}").Options
+    module, _, name = _OPTIONS.get(kind, f"{kind}:Options").partition(":")
+    return getattr(importlib.import_module(f"leaseboard.tasks.jobs.environments.{module}"), name)

@@ -134,7 +134,6 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
         data={"digest": dataset.digest, "split": split, "scale": options.scale},
-        code=(trials.__name__,),
         arrays=arrays,
         store=Store(),
         limits=Limits(cpu_seconds=options.trial_cpu_seconds, memory_mb=options.trial_memory_mb),

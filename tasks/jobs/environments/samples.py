@@ -1,23 +1,34 @@
-"""The samples environment of a job: a dataset, drawn configurations, and the probe store."""
+"""The environments that evaluate what is given: drawn configurations, or whole frameworks.
+
+They are ``samples`` and ``folds``, whose probes are recorded, and ``systems``: a fifth of the rows
+is predicted from the others.
+"""
+
+from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from leaseboard.algorithms.environments.samples import Probes, SamplesEnvironment
+from leaseboard.algorithms.environments.holdout import SystemsEnvironment
+from leaseboard.algorithms.environments.samples import FoldsEnvironment, Probes, SamplesEnvironment
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate import learners
-from leaseboard.tasks.evaluate.frameworks import SearchSession
+from leaseboard.tasks.evaluate.frameworks import SearchSession, SystemFits
 from leaseboard.tasks.evaluate.learners import CandidateOptions
 from leaseboard.tasks.evaluate.probes import (
     RecordedProbes,
     RecordedVerdicts,
-    Rows,
     Samples,
     split,
 )
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.preprocess import splits
+from leaseboard.tasks.preprocess.encoders import labels_of
+from leaseboard.tasks.preprocess.splits import Rows, SplitOptions
 from leaseboard.tasks.store.database import Store
 
 
@@ -45,7 +56,7 @@ class SelectionOptions(KindOptions, CandidateOptions):
         return split(dataset, seed, self.test_fraction).rows()
 
 
-class Options(SelectionOptions):
+class SampleOptions(SelectionOptions):
     """Options of the environment, which do not depend on the seed."""
 
     protocol: Literal["train", "verdicts"] = "train"
@@ -85,4 +96,51 @@ class Options(SelectionOptions):
             probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
         return SamplesEnvironment(
             probes, seed, job.budget, self.unit, self.initial_rows, SearchSession
+        )
+
+
+class FoldOptions(SelectionOptions):
+    """Options of the environment, which do not depend on the seed."""
+
+    folds: Annotated[int, Field(ge=2)] = 5
+    """Into how many parts the training rows are divided."""
+
+    def make(self, dataset: Dataset, job: Job, parts: Samples | None = None) -> FoldsEnvironment:
+        """Return the environment of `job` on `dataset`; probes are recorded in the store."""
+        fits = learners.on_split(dataset, self, job.environment_seed, parts)
+        probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
+        return FoldsEnvironment(probes, self.folds, job.environment_seed, job.budget)
+
+
+DEFAULT_BUDGET = 30.0
+
+
+class SystemOptions(KindOptions, SplitOptions):
+    """Options that divide a dataset into training and test rows."""
+
+    test_share: float = Field(default=0.2, gt=0, lt=1)
+    """Share of the rows that are held out, of each class alike; all others are learned from."""
+
+    def measure(self) -> str:
+        """Return what the scores measure."""
+        return "test score"
+
+    def divided(self, dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
+        """Return the rows to train on and those to test on."""
+        rows = splits.split(dataset, (1 - self.test_share, self.test_share), seed)
+        return rows.train, rows.test
+
+    def make(self, dataset: Dataset, job: Job, parts: None = None) -> SystemsEnvironment:
+        """Return the environment of `job` on `dataset`; the budget is in CPU seconds."""
+        seed = job.environment_seed
+        train, test = self.divided(dataset, seed)
+        if dataset.task == "classification" and dataset.target.nunique() < 2:
+            raise UsageError(f"{job.data} has one class: nothing to learn")
+        by = self.model_dump() | {"seed": seed}
+        return SystemsEnvironment(
+            SystemFits(dataset, train, test, split=by, store=Store()),
+            labels_of(dataset)[test].astype(np.float64),
+            dataset.task,
+            DEFAULT_BUDGET if job.budget is None else job.budget,
+            seed,
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms import plugins
+from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import (
     DataError,
     DataUnavailableError,
@@ -23,9 +24,8 @@ from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import Described, describe
-from leaseboard.tasks.jobs.environments.kinds import ON_STREAMS
 from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.run import check, identify
+from leaseboard.tasks.jobs.run import check
 from leaseboard.tasks.jobs.suites.suite import Contender, Suite
 from leaseboard.tasks.machine.yaml_files import where
 
@@ -37,7 +37,8 @@ def with_baselines(suite: Suite) -> Suite:
     leaderboard can compare them. A suite without one, or with ``baselines: false``, is returned
     unchanged.
     """
-    on_streams = [x for x in suite.algorithms if _described(x.algorithm).environment in ON_STREAMS]
+    kind = StreamEnvironment.kind
+    on_streams = [x for x in suite.algorithms if _described(x.algorithm).environment == kind]
     if not (suite.baselines and on_streams):
         return suite
     named = {one.algorithm for one in suite.algorithms}
@@ -93,10 +94,9 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
     kinds: dict[str, str] = {}
     for i, contender in enumerate(suite.algorithms):
         with _located(path, "algorithms", i, "algorithm"):
-            if _fault(contender.algorithm, None):
-                continue
+            fault = _fault(contender.algorithm, None)
         with _located(path, "algorithms", i, "settings"):
-            if _fault(contender.algorithm, contender.settings):
+            if fault or _fault(contender.algorithm, contender.settings):
                 continue
         kind = describe(contender.algorithm, contender.settings).environment
         kinds[contender.title] = kind
@@ -164,30 +164,24 @@ def plan(
     - `earlier`: returns the result of a key that can be reused, or None.
     - `digest`: returns that of a reference's data; a `DataError` says why they are missing.
     """
-    faults: dict[str, str] = {}
+    known: dict[str, tuple[str, str, str]] = {}
     for job in jobs:
-        if (work := _work(job)) not in faults:
-            faults[work] = _fault(job.algorithm, job.settings)
-            if not faults[work]:
-                check(job)
+        if (work := _work(job)) not in known:
+            fault = _fault(job.algorithm, job.settings)
+            known[work] = fault, *(("", "") if fault else check(job)[:2])
     read = functools.cache(functools.partial(_read, digest))
-    identified: dict[str, tuple[str, str]] = {}
 
     def planned(job: Job) -> Planned:
-        work = _work(job)
-        found, obstacle = ("", "") if faults[work] else read(job.data)
-        if faults[work] or obstacle:
-            return Planned(job, job.key("", job.data), obstacle=obstacle, fault=faults[work])
-        if work not in identified:
-            kind = describe(job.algorithm, job.settings).environment
-            identified[work] = identify(job, kind)[:2]
-        version, identity = identified[work]
+        fault, version, identity = known[_work(job)]
+        found, obstacle = ("", "") if fault else read(job.data)
+        if fault or obstacle:
+            return Planned(job, job.key("", job.data), obstacle=obstacle, fault=fault)
         key = job.key(found, identity)
-        known = earlier(key)
+        done = earlier(key)
         # The log and the checksum of a result hold its place on leaderboards.
-        if known is not None and _place(known) != _place(job):
-            known = None
-        return Planned(job, key, known, "", found, version)
+        if done is not None and _place(done) != _place(job):
+            done = None
+        return Planned(job, key, done, "", found, version)
 
     return list(map(planned, jobs))
 

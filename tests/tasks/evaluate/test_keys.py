@@ -14,8 +14,7 @@ from leaseboard.tasks.fetch.loading import load as load_again
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.environments import pulls
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.keys import versions
-from leaseboard.tasks.keys.versions import module_file
+from leaseboard.tasks.machine import versions
 from leaseboard.tasks.processes.child import Called, Ending
 
 ROOT = Path(versions.__file__).resolve().parents[2]
@@ -24,7 +23,6 @@ MAKING = (
     (StoredTrials, "_compute"),
     (RecordedProbes, "_run"),
 )
-READS_DATA = {"tasks/fetch/dataset.py"}
 
 
 def a_trial(arm="decision_tree", **options):
@@ -61,7 +59,7 @@ def edit(copied, monkeypatch):
     before = {}
 
     def change(module, edited):
-        path = module_file(module)
+        path = copied / module
         before.setdefault(path, path.read_text())
         path.write_text(edited(path.read_text()))
 
@@ -105,9 +103,7 @@ def forget():
     """Clear what is cached for a process's life."""
 
     def clear():
-        for name, function in vars(versions).items():
-            if hasattr(function, "cache_clear") and name != "_distributions":  # no one installs
-                function.cache_clear()
+        versions.our_code.cache_clear()
 
     clear()
     yield clear
@@ -117,9 +113,9 @@ def forget():
 @pytest.mark.parametrize(
     ("ask", "module"),
     [
-        (a_trial, "leaseboard.tasks.evaluate.spaces"),
-        (a_probe, "leaseboard.tasks.evaluate.learners"),
-        (a_fold, "leaseboard.tasks.evaluate.probes"),
+        (a_trial, "tasks/evaluate/spaces.py"),
+        (a_probe, "tasks/evaluate/learners.py"),
+        (a_fold, "algorithms/elementary.pxd"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
@@ -147,17 +143,9 @@ def test_an_edit_makes_the_value_again_and_nothing_else_does(ask, module, edit, 
     ],
     ids=["tpe", "folds", "probe", "network", "fold"],
 )
-def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, monkeypatch):
-    covered = set()
-
-    def spy(*modules):
-        files = sources(*modules)
-        covered.update(path.relative_to(ROOT).as_posix() for path in files)
-        return files
-
-    sources = versions.sources
-    monkeypatch.setattr(versions, "sources", spy)
+def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made):
     ask()
 
     assert made
-    assert set().union(*made) - covered - READS_DATA == set()
+    covered = {path.relative_to(ROOT).as_posix() for path in versions.our_files()}
+    assert set().union(*made) - covered == set()

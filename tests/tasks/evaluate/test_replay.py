@@ -34,7 +34,6 @@ def stored(folder, *, arrays=arrays, arms=ARMS, optimiser="tpe", seed=1, limits=
     return StoredTrials(
         space=load_space("fast").restricted(arms),
         data={"digest": "toy"},
-        code=("leaseboard.tasks.evaluate.trials",),
         arrays=arrays,
         optimiser=optimiser,
         seed=seed,

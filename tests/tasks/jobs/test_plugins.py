@@ -10,9 +10,8 @@ import pytest
 from leaseboard.algorithms import plugins, registry
 from leaseboard.algorithms.errors import DataError, UsageError, UserFileError
 from leaseboard.tasks.fetch import loading
-from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.described import describe, is_untrusted
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import check, identify, run_job
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.score.frame import direction_of

@@ -1,15 +1,11 @@
 """Code that a job runs and that is not of this installation."""
 
-import re
-
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.reference.frameworks import StreamFramework
 from leaseboard.tasks.evaluate import venv
+from leaseboard.tasks.jobs.described import is_untrusted, references
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.programs import is_untrusted, programs, references
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.jobs.suites.suite import load_suite, members, suite_names
-from leaseboard.tasks.keys.versions import module_file
 from leaseboard.tasks.machine.environment import conf_dir
 
 
@@ -41,16 +37,6 @@ def test_nothing_that_is_shipped_is_untrusted():
     conf = conf_dir(None)
     for name in (one for suite in suite_names(conf) for one in members(suite, conf)):
         assert not any(map(is_untrusted, load_suite(name, conf).jobs())), name
-
-
-def test_the_learner_of_every_stream_framework_is_in_the_file_of_its_key():
-    for name in registry.names():
-        if issubclass(registry.algorithm_class(name), StreamFramework):
-            (named,) = programs(job(name))
-            learner = registry.build(name, {}).learner
-            code = module_file(named).read_text()
-            function = rf"def {learner.replace('-', '_')}\("
-            assert f'"{learner}"' in code or re.search(function, code), name
 
 
 def test_other_pins_are_another_job(monkeypatch, tmp_path):

@@ -37,9 +37,9 @@ def of_one_page(*given, made=sa.create_engine, **more):
 @pytest.mark.parametrize(
     ("work", "place", "fault"),
     [
-        (POLICY, "algorithms.log_format.LogWriter.__init__", full),
-        (POLICY, "algorithms.log_format.LogWriter.__call__", full),
-        (POLICY, "algorithms.log_format.LogWriter.__exit__", full_at_the_end),
+        (POLICY, "algorithms.events.LogWriter.__init__", full),
+        (POLICY, "algorithms.events.LogWriter.__call__", full),
+        (POLICY, "algorithms.events.LogWriter.__exit__", full_at_the_end),
         (POLICY, "tasks.evaluate.trials._fit", full),
         (SELECTION, "tasks.evaluate.probes._tested", full),
         (POLICY, "tasks.store.database.sa.create_engine", of_one_page),

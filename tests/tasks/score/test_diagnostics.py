@@ -12,7 +12,7 @@ from leaseboard.algorithms.events import (
     TrialFinished,
 )
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.jobs.diagnostic_codes import ALARM, NOTE, find, lines_of
+from leaseboard.tasks.jobs.checks import ALARM, NOTE, find, lines_of
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.diagnostics import (
     FINDERS,

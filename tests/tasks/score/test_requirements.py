@@ -6,8 +6,8 @@ import math
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.tasks.jobs.checks import Requirement
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.score.baseline import Quantity, accept, measure
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.verdict import as_json, gate, headline, markdown

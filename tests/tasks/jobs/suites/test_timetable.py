@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.suites.timetable import load_schedule
+from leaseboard.tasks.jobs.suites.suite import load_schedule
 
 ROOT = Path(__file__).resolve().parents[4]
 SUITE = "title: T\ndata: ['sklearn:diabetes']\nalgorithms: [vanilla]\n"

@@ -1,1 +1,0 @@
-"""Versions of the code that made a result, for its key."""
