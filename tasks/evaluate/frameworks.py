@@ -109,7 +109,7 @@ class FrameworkProcess:
             raise GoneError(f"{end}{when}", word[-1]) from end
 
     def close(self) -> None:
-        """End it and all that it started."""
+        """End it and all that it started, also while it works."""
         self._child.kill()
         self._folder.cleanup()
 
@@ -120,7 +120,7 @@ class FrameworkProcess:
         self.close()
 
 
-class StreamSession:
+class StreamSession(FrameworkProcess):
     """Learner of a framework in its process, see `Outside`; SkipError where it is missing.
 
     Labels that have come are sent with the next row, which saves half of the exchanges.
@@ -137,11 +137,9 @@ class StreamSession:
         names = [f"x{place}" for place in range(len(self._columns))]
         groups = stream_schema(stream).columns if system in ONE_HOT else ()
         binary = "regression" if stream.task == "regression" else "binary"
-        self._process = FrameworkProcess(
-            venv.python(system), "stream", system, learner,
-            who=f"{system}'s {learner}", patience=patience,
-        )  # fmt: skip
-        self._process.send(
+        python, who = venv.python(system), f"{system}'s {learner}"
+        super().__init__(python, "stream", system, learner, who=who, patience=patience)
+        self.send(
             {
                 "task": "classes" if stream.classes else binary,
                 "seed": seed % 2**31,
@@ -181,19 +179,15 @@ class StreamSession:
         """Learn what is left, and end; return what that took, memory included."""
         return Cost(**self._answer(None))
 
-    def close(self) -> None:
-        """End it, also while it works."""
-        self._process.close()
-
     def _answer(self, row: list[float] | None) -> Any:
         """Send the labels that have come, and a row; return the answer.
 
         Raises DivergedError for a learner that ended because its numbers left the range.
         """
-        self._process.send((self._owed, row))
+        self.send((self._owed, row))
         self._owed = []
         try:
-            return self._process.receive(f" at example {self._at}")
+            return self.receive(f" at example {self._at}")
         except GoneError as error:
             if error.word.startswith(_OVERFLOWS):
                 raise DivergedError(str(error)) from error
@@ -214,28 +208,22 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
     return [(own, isinstance(key, tuple)) for key, own in found.items()]
 
 
-class SearchSession:
+class SearchSession(FrameworkProcess):
     """Search in its process, see `Deciders`; SkipError where its library is missing."""
 
     def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
-        system = which.system
-        self._process = FrameworkProcess(
-            venv.python(system), "select", system, who=system, patience=patience
-        )
-        self._process.send(asdict(which) | {"seed": seed % 2**31})
+        python, system = venv.python(which.system), which.system
+        super().__init__(python, "select", system, who=system, patience=patience)
+        self.send(asdict(which) | {"seed": seed % 2**31})
 
     def hear(self) -> ProbeAsked | int | None:
         """Return what it asks for, or the number that it chooses."""
-        said = self._process.receive()
+        said = self.receive()
         return said["chosen"] if "chosen" in said else ProbeAsked(**said)
 
     def report(self, accuracy: float | None) -> None:
         """Answer what it asked for last; None if that could not be trained."""
-        self._process.send(accuracy)
-
-    def close(self) -> None:
-        """End it, also while it works."""
-        self._process.close()
+        self.send(accuracy)
 
 
 ESTIMATORS = "leaseboard.tasks.models.automl.estimators"

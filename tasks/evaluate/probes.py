@@ -22,7 +22,7 @@ from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.machine.versions import recorded_key
-from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, refuse_text
+from leaseboard.tasks.preprocess.encoders import UnitRangeEncoder, labels_of, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import Division, division
 from leaseboard.tasks.processes.child import call, call_here, of_one_thread
@@ -181,11 +181,6 @@ def split(
     if divided.train_rows < 2:
         raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")
     return divided
-
-
-def labels_of(dataset: Dataset) -> NDArray[np.int32]:
-    """Return the codes of the classes."""
-    return dataset.target.cat.codes.to_numpy().astype(np.int32)
 
 
 _PREDICT_ROWS = 100_000

@@ -163,7 +163,10 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
             self._arrays = self.arrays()
         outcome = carry_out(replace(order, seconds=seconds), self._arrays, self.limits)
         self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
-        return _record(suggestion, outcome, thought)
+        names = ("reward", "test", "cpu_seconds", "wall_seconds", "status", "reason", "measures")
+        return asdict(suggestion) | {name: getattr(outcome, name) for name in names} | {
+            "suggest_cpu_seconds": thought[0], "suggest_wall_seconds": thought[1],
+        }  # fmt: skip
 
     def _open(self, optimiser: str, space: Space, seed: int) -> _TrialStream:
         optimisers.require(optimiser)
@@ -226,15 +229,6 @@ def order_of(space: Space, suggestion: Suggestion, seed: int) -> Order:
     arm = space.arms[suggestion.arm]
     values = {**arm.constants, **suggestion.parameters}
     return Order(arm.estimator, values, seed, suggestion.fidelity, codes=arm.codes)
-
-
-def _record(suggestion: Suggestion, outcome: TrialOutcome, thought: Sequence[float]) -> Record:
-    """Return the record of a trial; `thought`: the seconds of the decision."""
-    names = ("reward", "test", "cpu_seconds", "wall_seconds", "status", "reason", "measures")
-    return asdict(suggestion) | {name: getattr(outcome, name) for name in names} | {
-        "suggest_cpu_seconds": thought[0],
-        "suggest_wall_seconds": thought[1],
-    }  # fmt: skip
 
 
 BETWEEN_RUNGS = 4

@@ -179,14 +179,14 @@ def digest(value: BaseModel) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
-def load_space(name: str, conf: Path | None = None) -> Space:
+def load_space(name: str) -> Space:
     """Return the space called `name`, or the one in the YAML file of that path.
 
     A space of the configuration folder wins over one of the same name that Leaseboard ships.
     """
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
-        files = conf_files("spaces", conf)
+        files = conf_files("spaces")
         if name not in files:
             raise unknown("space", name, files)
         path = files[name]

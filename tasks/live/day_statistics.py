@@ -243,6 +243,8 @@ FLOORS = {
 }
 """The least spread by statistic, for series that hardly move; of quantiles: a share of a day's."""
 
+NORMAL = 1.4826
+"""Factor by which the median distance from the median is the deviation of normal values."""
 _SHARE_OF_RANGE = 0.05
 OF_PREDICTIONS = ("loss", "error", "disagreement")
 """Statistics of the quality of the predictions of a day."""
@@ -272,13 +274,12 @@ def excess(days: pd.DataFrame, rows: Sequence[int], alarmed: npt.NDArray[np.bool
     """
     names, before, apart = list(days), days.iloc[:-1], _distances(days)
     few = min(1.0, float(np.sqrt(rows[-1] / max(np.median(rows[:-1]), 1))))
-    # Series that have enough days, a value today, and more than one value within a day.
-    judged = (
-        (before.notna().sum() >= LEAST)
-        & days.iloc[-1].notna()
-        & ~np.array(_has_one_value_a_day(before))
-    )
-    judged = judged.to_numpy(copy=True)
+    # Of columns with one value a day, such as a month or a holiday, no value is judged.
+    one = {divided(name)[0] for name in names
+           if divided(name)[1] == "commonest" and not (before[name] < 1).any()}  # fmt: skip
+    judged = ((before.notna().sum() >= LEAST) & days.iloc[-1].notna()).to_numpy(copy=True)
+    for i, (of, statistic) in enumerate(map(divided, names)):
+        judged[i] &= of not in one or statistic in ("missing", *ONE_SIDED)
     # A step is a series for `_spreads` alone: it is not judged, and does not count.
     size = np.log(sum(divided(name)[1] != STEP for name in names))
     found = np.zeros(len(names))
@@ -318,35 +319,40 @@ def is_far_above(before: Numbers, now: float, floor: float, rows: Sequence[int])
     if len(before) < LEAST:
         return False
     few = min(1.0, float(np.sqrt(rows[-1] / max(np.median(rows[:-1]), 1))))
-    spread = max(floor, _deviation(pd.Series(before))) / few
-    return bool(now > max(np.median(before) + FAR * spread, np.sort(before)[-2] + BEYOND * spread))
+    usual = np.median(before)
+    spread = max(floor, NORMAL * float(np.median(np.abs(before - usual)))) / few
+    return bool(now > max(usual + FAR * spread, np.sort(before)[-2] + BEYOND * spread))
 
 
 def _distances(days: pd.DataFrame) -> Numbers:
-    """Return distances in spreads, as [day, other day, series]; infinite if a value is missing."""
-    bent = _bent(days).to_numpy()
-    apart = bent[:, None, :] - bent[None, :, :]
-    one_sided = [divided(name)[1] in ONE_SIDED for name in days]
-    apart[:, :, one_sided] = np.maximum(apart[:, :, one_sided], 0)
-    apart = np.abs(apart) / _spreads(days)
-    apart[np.isnan(apart)] = np.inf
-    return apart
+    """Return distances in spreads, as [day, other day, series]; infinite if a value is missing.
 
-
-def _bent(days: pd.DataFrame) -> pd.DataFrame:
-    """Return quantiles on a scale that is linear for usual days and logarithmic far beyond.
-
-    Prices that leap to three times their highest leap again, and to other heights.
+    Quantiles are on a scale that is linear for usual days and logarithmic far beyond: prices that
+    leap to three times their highest leap again, and to other heights. A spread is never 0, and
+    infinite where it is not known.
     """
-    bent = days.copy()
+    middles, bent, spreads = days.median(), days.copy(), []
+    deviations = NORMAL * (days - middles).abs().median()
     for name in days:
         of, statistic = divided(name)
+        spread = deviations[name]
         if statistic in QUANTILES:
-            middle = days[f"{of}: middle"]
-            scale = 1.5 * (_range(days, of) + 2 * _deviation(middle))
+            middle, width = f"{of}: middle", (days[f"{of}: high"] - days[f"{of}: low"]).median()
+            scale = 1.5 * (width + 2 * deviations[middle])
             if scale > 0:
-                bent[name] = scale * np.arcsinh((days[name] - middle.median()) / scale)
-    return bent
+                bent[name] = scale * np.arcsinh((days[name] - middles[middle]) / scale)
+            spread = max(spread, _SHARE_OF_RANGE * width)
+            if spread > 0:
+                spread = max(spread, middles.get(f"{of}: {STEP}", 0.0))
+        else:
+            spread = 0.0 if statistic == STEP else max(spread, FLOORS[statistic])
+        spreads.append(spread if spread > 0 else np.inf)
+    apart = bent.to_numpy()[:, None, :] - bent.to_numpy()[None, :, :]
+    one_sided = [divided(name)[1] in ONE_SIDED for name in days]
+    apart[:, :, one_sided] = np.maximum(apart[:, :, one_sided], 0)
+    apart = np.abs(apart) / spreads
+    apart[np.isnan(apart)] = np.inf
+    return apart
 
 
 def _nearest(apart: Numbers) -> Numbers:
@@ -355,40 +361,3 @@ def _nearest(apart: Numbers) -> Numbers:
     np.fill_diagonal(apart, np.inf)
     nearest = np.partition(apart, NEIGHBOUR - 1, axis=1)[:, NEIGHBOUR - 1]
     return np.where(np.isfinite(nearest), nearest, 0.0)
-
-
-def _spreads(days: pd.DataFrame) -> Numbers:
-    """Return the spread of each series, which is never 0: infinite where it is not known."""
-    spreads = []
-    for name in days:
-        of, statistic = divided(name)
-        spread = _deviation(days[name])
-        if statistic in QUANTILES:
-            spread = max(spread, _SHARE_OF_RANGE * _range(days, of))
-            if spread > 0 and f"{of}: {STEP}" in days:
-                spread = max(spread, days[f"{of}: {STEP}"].median())
-        elif statistic == STEP:
-            spread = 0.0
-        else:
-            spread = max(spread, FLOORS[statistic])
-        spreads.append(spread if spread > 0 else np.inf)
-    return np.array(spreads)
-
-
-def _has_one_value_a_day(before: pd.DataFrame) -> list[bool]:
-    """Return which series are of columns with one value a day, such as a month or a holiday."""
-    one = {name for name in before if not (before[name] < 1).any()}
-    return [
-        f"{of}: commonest" in one and statistic not in ("missing", *ONE_SIDED)
-        for of, statistic in map(divided, before)
-    ]
-
-
-def _range(days: pd.DataFrame, of: str) -> float:
-    """Return the usual range of a column between its tenth and ninetieth percentile."""
-    return float((days[f"{of}: high"] - days[f"{of}: low"]).median())
-
-
-def _deviation(values: pd.Series) -> float:
-    """Return the median distance from the median, as the deviation of normal values."""
-    return 1.4826 * float((values - values.median()).abs().median())

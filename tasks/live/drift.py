@@ -26,6 +26,7 @@ import pandas as pd
 from leaseboard.tasks.live.day_statistics import (
     FLOORS,
     LEAST,
+    NORMAL,
     ONE_SIDED,
     Numbers,
     Signature,
@@ -114,7 +115,7 @@ def days_of_drift(
     if len(known) < LEAST or math.isnan(today):
         return 0
     middle = float(np.median(known))
-    spread = max(1.4826 * float(np.median(np.abs(known - middle))), floor)
+    spread = max(NORMAL * float(np.median(np.abs(known - middle))), floor)
     if spread <= 0:
         return 0
     z = max(-CAP, min(CAP, (today - middle) / spread))

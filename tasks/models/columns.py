@@ -36,15 +36,12 @@ class Column(BaseModel):
     """Of a category, in their declared order."""
 
 
-def describe(features: pd.DataFrame, *, texts: bool = False) -> tuple[Column, ...]:
-    """Return the columns of a dataset's features.
-
-    - `texts`: whether the model takes free text; a ValueError names a column of it if not.
-    """
+def describe(features: pd.DataFrame) -> tuple[Column, ...]:
+    """Return the columns of a dataset's features; a ValueError names a column of free text."""
     found = []
     for name, column in features.items():
         kind = columns.kind_of(column)
-        if kind == "text" and not texts:
+        if kind == "text":
             raise ValueError(
                 f"column {name!r} holds free text, which only registered models of streams take"
             )

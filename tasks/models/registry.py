@@ -28,7 +28,6 @@ from leaseboard.tasks.track.writers import every
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mlflow.entities import Run
     from mlflow.entities.model_registry import ModelVersion
     from mlflow.tracking import MlflowClient
 
@@ -98,8 +97,8 @@ def log(
     from mlflow.entities import LoggedModelOutput
     from mlflow.exceptions import MlflowException
 
-    run = _run(client, experiment_id, tags[KEY])
-    run_id = None if run is None else run.info.run_id
+    runs = client.search_runs([experiment_id], f"tags.{KEY} = '{tags[KEY]}'", max_results=1)
+    run_id = runs[0].info.run_id if runs else None
     same = f"name = '{name}' AND tags.`{KEY}` = '{tags[KEY]}'"
     whole = None
     for left in list(every(client.search_logged_models, [experiment_id], same)):
@@ -117,8 +116,8 @@ def log(
             _write(path, model, example, whole.model_id)
             client.log_model_artifacts(whole.model_id, str(path))
         client.finalize_logged_model(whole.model_id, "READY")
-    if run is not None and not run.outputs.model_outputs:
-        client.log_outputs(run.info.run_id, [LoggedModelOutput(whole.model_id, 0)])
+    if runs and not runs[0].outputs.model_outputs:
+        client.log_outputs(run_id, [LoggedModelOutput(whole.model_id, 0)])
     try:
         client.create_registered_model(name)
     except MlflowException as error:
@@ -137,22 +136,6 @@ def log(
     named = json.dumps([{"name": name, "version": str(version.version)}])
     client.set_logged_model_tags(whole.model_id, {VERSIONS: named})
     return version
-
-
-def _run(client: MlflowClient, experiment_id: str, key: str) -> Run | None:
-    found = client.search_runs([experiment_id], f"tags.{KEY} = '{key}'", max_results=1)
-    return found[0] if found else None
-
-
-def download(
-    client: MlflowClient, uri: str, version: ModelVersion, folder: str, *names: str
-) -> list[Path]:
-    """Return files or folders of a version's model, by name, once they are in `folder`."""
-    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-
-    logged = client.get_logged_model(version.source.removeprefix("models:/"))
-    repository = get_artifact_repository(logged.artifact_location, tracking_uri=uri)
-    return [Path(repository.download_artifacts(name, dst_path=folder)) for name in names]
 
 
 def load_registered(reference: str, uri: str) -> TableModel:

@@ -22,7 +22,6 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.measures import loss_of
 from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.evaluate import learners, spaces, trials
-from leaseboard.tasks.evaluate import probes as sampled
 from leaseboard.tasks.evaluate.probes import able
 from leaseboard.tasks.evaluate.trials import reward_of
 from leaseboard.tasks.fetch import loading
@@ -168,10 +167,6 @@ class Fit(NamedTuple):
     train: Rows
     test: Rows
 
-    def predict(self, rows: Rows) -> NDArray[Any]:
-        """Return the predictions of `rows`."""
-        return self.pipeline.predict(self.dataset.features.iloc[rows])
-
 
 def _chosen(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, float | None]:
     """Return what a job chose, fitted, and its score on the test rows.
@@ -182,7 +177,7 @@ def _chosen(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, flo
     """
     if result.environment == StreamEnvironment.kind:
         return _race(dataset, job, result), None
-    fit, test = _refit(dataset, job, result, whole=True)
+    fit, test = _refit(dataset, job, result)
     target = fit.dataset.target
     classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
     return PipelineModel(describe(fit.dataset.features), fit.pipeline, classes), test
@@ -220,9 +215,7 @@ def _race(dataset: Dataset, job: Job, result: Result) -> StreamModel:
     return model
 
 
-def _refit(
-    dataset: Dataset, job: Job, result: Result, *, whole: bool = False
-) -> tuple[Fit, float]:
+def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
     """Return what a job chose, fitted, and its score on the test rows.
 
     It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
@@ -246,8 +239,8 @@ def _refit(
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
         fit.pipeline.fit(features.iloc[fit.train], fit.labels[fit.train])
-        predicted = fit.predict(fit.test)
-        if whole and division(dataset).kind == "time":
+        predicted = fit.pipeline.predict(features.iloc[fit.test])
+        if division(dataset).kind == "time":
             fit.pipeline.fit(features, fit.labels)
     task: Any = dataset.task
     test = reward_of(task, fit.labels[fit.test], predicted)
@@ -286,7 +279,7 @@ def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     options = environments.resolve(result.environment, job.environment)
     rows, _, build = learners.on_split(dataset, options, job.environment_seed)
     train, test = rows.rows()
-    labels = sampled.labels_of(dataset)
+    labels = labels_of(dataset)
     model = able(build(dict(result.champion or {})), labels[train])
     pipeline = Pipeline([("columns", UnitRangeEncoder()), ("model", model)])
     return Fit(dataset, pipeline, labels, train, test)
