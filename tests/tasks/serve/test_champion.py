@@ -1,12 +1,18 @@
-"""Who follows the champion: nothing that goes wrong ends it, and each fault is reported once."""
+"""The champion of a server, and the one thread that predicts."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
 import pytest
 
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.live.record import publish
 from leaseboard.tasks.serve import champion as following
-from leaseboard.tasks.serve.champion import Follower
+from leaseboard.tasks.serve.champion import Desk, Follower
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.live.shops import LATER
 
@@ -76,3 +82,80 @@ def test_any_error_is_reported_once_and_tried_again(follower, monkeypatch):
     assert follower.said == ["internal error: KeyError: 'odd'"]
     follower.look()
     assert (follower.fault, follower.champion.version) == ("", "1")
+
+
+NOW = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+def champion(prefetch):
+    """Return a champion that predicts so."""
+    return SimpleNamespace(
+        name="sales", version="7", snapshot=SimpleNamespace(predict_rows=prefetch)
+    )
+
+
+GOOD = champion(lambda rows, level: [[row["a"], level, 2.0] for row in rows])
+
+
+@pytest.fixture
+def desk(state):
+    made = Desk(state, lambda: NOW, lambda _: None)
+    yield made
+    made.stop()
+
+
+def ask(desk, *questions):
+    """Return the answers to questions that are asked at once."""
+
+    async def all_of_them():
+        return await asyncio.wait_for(
+            asyncio.gather(*(desk.ask(*each) for each in questions), return_exceptions=True), 60
+        )
+
+    return asyncio.run(all_of_them())
+
+
+def question(number, who=GOOD, level=0.5):
+    return who, [f"r{number}"], [{"a": number}], level
+
+
+def logged(state):
+    with state.connected() as connection:
+        query = "select id, at, snapshot, level, prediction from live_sales_served order by number"
+        return [(*row[:4], json.loads(row[4])) for row in connection.exec_driver_sql(query).all()]
+
+
+def test_what_is_reported_is_in_the_log(desk, state):
+    assert ask(desk, question(1), question(2, level=None)) == [[[1, 0.5, 2.0]], [[2, 0.9, 2.0]]]
+    at = "2026-02-01T00:00:00.000+00:00"
+    assert logged(state) == [
+        ("r1", at, "sales/7", 0.5, [1, 0.5, 2.0]), ("r2", at, "sales/7", None, [2, 0.9, 2.0])
+    ]  # fmt: skip
+
+
+def test_a_model_s_fault_is_its_callers(desk, state):
+    def fails(rows, level):
+        raise ZeroDivisionError
+
+    silent = champion(lambda *_: [])
+    found = ask(desk, question(1, champion(fails)), question(2), question(3, silent))
+    assert isinstance(found[0], ZeroDivisionError)
+    assert found[1] == [[2, 0.5, 2.0]]
+    assert str(found[2]).startswith("version 7 of sales has learned nothing yet")
+    assert [each[0] for each in logged(state)] == ["r2"]
+
+
+@pytest.mark.parametrize("error", [ValueError("NUL\nin it"), LeaseboardError("locked")])
+def test_nothing_is_reported_that_was_not_logged_and_the_thread_goes_on(
+    desk, state, monkeypatch, error
+):
+    def fails(_):
+        raise error
+
+    monkeypatch.setattr(state, "log_served", fails)
+    assert ask(desk, question(1), question(2)) == [error, error]
+    assert desk.fault == " ".join(str(error).split())
+    monkeypatch.undo()
+    assert ask(desk, question(3)) == [[[3, 0.5, 2.0]]]
+    assert desk.fault == ""
+    assert [each[0] for each in logged(state)] == ["r3"]

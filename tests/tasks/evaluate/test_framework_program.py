@@ -1,16 +1,103 @@
-"""The study of Optuna, with a stand-in for Optuna, and the halving of scikit-learn."""
+"""Programs of frameworks for tables, and of searches."""
 
 import sys
 from enum import Enum
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import get_args, get_type_hints
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from leaseboard.algorithms.reference import frameworks
 from leaseboard.tasks.evaluate import framework_program
-from leaseboard.tasks.evaluate.framework_program import (
-    optuna_study,
-    sklearn_halving,
-)
+from leaseboard.tasks.evaluate.framework_program import optuna_study, sklearn_halving
+from leaseboard.tasks.evaluate.frameworks import venv
+
+
+class WireAlone:
+    """Sender that gives one order, and keeps the answer."""
+
+    def __init__(self, **order):
+        self.order = order
+
+    def recv(self):
+        return self.order
+
+    def send(self, answer):
+        self.answer = answer
+
+
+def test_a_fit_predicts_and_reports_its_cost(monkeypatch):
+    class Mean:
+        def fit(self, frame, labels, *, wanted):
+            assert (list(frame), wanted) == (["column0", "column1"], 7)
+            assert frame["column1"].cat.categories.tolist() == ["x", "y"]
+            self.mean = labels.mean()
+
+        def predict(self, frame):
+            return np.full((len(frame), 1), self.mean)
+
+    made = {"ours": lambda order: framework_program._fitting(Mean(), wanted=order["seed"])}
+    monkeypatch.setattr(framework_program, "TABLE_SYSTEMS", made)
+    wire = WireAlone(
+        seed=7, categories=[None, ["x", "y"]], labels=np.array([1.0, 3.0]),
+        train=[np.zeros(2), np.array([0, -1])], test=[np.zeros(3), np.array([1, 1, 0])],
+    )  # fmt: skip
+
+    framework_program.predict_table(wire, "ours")
+
+    assert wire.answer.pop("predictions") == [2.0, 2.0, 2.0]
+    assert wire.answer.pop("peak_memory_mb") > 10
+    assert min(wire.answer.pop(name) for name in ("cpu_seconds", "wall_seconds")) >= 0
+    assert wire.answer == {}
+
+
+def test_autogluon_gets_the_kind_of_labels_and_one_cpu(monkeypatch):
+    calls = []
+
+    class TabularPredictor:
+        def __init__(self, *given, **options):
+            calls.append((given, options))
+
+        def fit(self, frame, **options):
+            calls.append((frame["label"].tolist(), options))
+            return self
+
+        def predict(self, frame):
+            return frame["x"]
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "")
+    parents = "autogluon", "fastai", "fastai.tabular"
+    for name in (*parents, "autogluon.tabular", "fastai.tabular.all"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    sys.modules["autogluon.tabular"].TabularPredictor = TabularPredictor
+    frame = pd.DataFrame({"x": [1, 2, 3]})
+    for task, labels, kind, metric in (
+        ("classification", [0, 1, 0], "binary", "accuracy"),
+        ("classification", [0, 1, 5], "multiclass", "accuracy"),
+        ("regression", [0, 1, 0], "regression", "r2"),
+    ):
+        calls.clear()
+        predict = framework_program.autogluon({"task": task, "seconds": 9})(
+            frame, np.array(labels)
+        )
+
+        (given, made), (seen, fitted) = calls
+        assert (given, made["problem_type"], made["eval_metric"]) == (("label",), kind, metric)
+        assert (seen, fitted) == (labels, {"time_limit": 9, "num_cpus": 1, "num_gpus": 0})
+        assert predict(frame).tolist() == [1, 2, 3]
+        assert list(frame) == ["x"]
+
+
+def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
+    reported = [frameworks.TableSystem, frameworks.TableBaseline]
+    names = {name for cls in reported for name in get_args(get_type_hints(cls)["system"])}
+
+    assert names == {*framework_program.TABLE_SYSTEMS}
+    assert names.issuperset(framework_program.COUNTING_WALL_SECONDS)
+    assert names - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}
+
 
 States = Enum("States", "COMPLETE PRUNED")
 SETTINGS = {"pruner": "median", "startup_trials": 5, "min_resource": "auto"}

@@ -1,0 +1,314 @@
+"""Processes of frameworks: sessions on streams and in searches, and fits that are stored."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import Mock
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from leaseboard.algorithms.environments.arrival import Arrival
+from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
+from leaseboard.algorithms.environments.stream import Origin, Stream
+from leaseboard.algorithms.errors import DataError, DivergedError, LeaseboardError, SkipError
+from leaseboard.algorithms.testing import Tiny, tiny_environment
+from leaseboard.tasks.evaluate import framework_program, frameworks
+from leaseboard.tasks.evaluate.frameworks import (
+    FrameworkProcess,
+    GoneError,
+    SearchSession,
+    StreamSession,
+    SystemFits,
+    venv,
+)
+from leaseboard.tasks.evaluate.spaces import SUITED, load_space
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess.encoders import labels_of
+from leaseboard.tasks.preprocess.splits import split
+from leaseboard.tasks.store.database import Store
+from tests.played import STAND_IN
+
+OURS = Path(sys.executable)
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Start a script in the place of `framework_program`, in our environment; end it after."""
+    started = []
+
+    def one(script, patience=60.0):
+        file = tmp_path / "stand_in.py"
+        file.write_text(STAND_IN + script)
+        monkeypatch.setattr(framework_program, "__file__", str(file))
+        fix = ": lower the budget"
+        made = FrameworkProcess(OURS, "program", "more", who="it", patience=patience, fix=fix)
+        started.append(made)
+        return made
+
+    yield one
+    for each in started:
+        each.close()
+
+
+def test_it_answers_in_turn_and_what_it_prints_is_not_an_answer(start):
+    echo = start("print('loud'); os.write(1, b'louder')\nwhile True: wire.send(wire.recv())")
+    for message in (1, None, "x" * 300_000):
+        echo.send(message)
+
+    assert [echo.receive() for _ in range(3)] == [1, None, "x" * 300_000]
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("print('ValueError: no rows'); print('Generation: 1it'); raise SystemExit(3)",
+         "exit code 3: ValueError: no rows"),
+        ("raise SystemExit(4)", "exit code 4: no word"),
+        ("os.kill(os.getpid(), 9)", "killed by SIGKILL"),
+    ],
+)  # fmt: skip
+def test_a_program_that_ended_leaves_its_last_message(start, script, message):
+    with pytest.raises(GoneError, match=message):
+        start(script).receive()
+
+
+def test_one_that_takes_too_long_is_ended_with_the_fix(start):
+    with pytest.raises(LeaseboardError, match=r"it: over the limit of 0.1 s.*: lower the budget"):
+        start("time.sleep(60)", patience=0.1).receive()
+
+
+def test_nothing_that_steers_python_reaches_it_and_hashes_are_the_same(
+    start, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    said = (
+        "wire.send([hash('a'), [n for n in os.environ if n.startswith('PYTHON')], sys.argv[2:]])"
+    )
+    first, second = (start(said).receive() for _ in range(2))
+
+    assert first == second
+    assert first[1:] == [["PYTHONHASHSEED"], ["program", "more"]]
+
+
+LINEAR = "river", "linear"
+HELD_OUT = {"search": "grid", "folds": 1, "factor": 3, "min_resources": "exhaust"}
+
+
+def halving(configurations=7, rows=9000, **settings):
+    return OutsideDecider("scikit-learn", HELD_OUT | settings, configurations, rows, 100)
+
+
+@pytest.fixture
+def begin(tmp_path, monkeypatch):
+    """Start a session in this environment, which has River, or of a fake; end it after."""
+    monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
+    sessions = []
+
+    def make(of, script=None, which=LINEAR, patience=60.0):
+        if script is not None:
+            file = tmp_path / "stand_in.py"
+            file.write_text(STAND_IN + script)
+            monkeypatch.setattr(framework_program, "__file__", str(file))
+        if isinstance(of, Stream):
+            sessions.append(StreamSession(*which, of, 3, patience))
+        else:
+            sessions.append(SearchSession(of, 3, patience))
+        return sessions[-1]
+
+    yield make
+    for session in sessions:
+        session.close()
+
+
+def growing(n=4):
+    return Stream(np.zeros((n, 2), np.float32), np.ones(n, np.float32), (), ("a", "b"))
+
+
+def test_rivers_predictions_come_block_by_block(begin):
+    stream = tiny_environment("stream", Tiny(classes=3)).stream
+    whole, blocks = begin(stream), begin(stream)
+    found = whole.learn_many(stream.features[:90], stream.labels[:90])
+    parts = [slice(0, 1), slice(1, 50), slice(50, 90)]
+    again = [blocks.learn_many(stream.features[part], stream.labels[part]) for part in parts]
+    toll = whole.finish()
+
+    assert found.shape == (90, 3)
+    assert np.concatenate(again).tolist() == found.tolist()
+    assert toll.cpu_seconds > 0
+    assert toll.peak_memory_mb > 20
+
+
+def test_a_label_that_comes_later_moves_no_prediction_before(begin):
+    stream = tiny_environment("stream").stream
+    other = stream.labels.copy()
+    other[50:] = -other[50:]
+    found = []
+    for labels in (stream.labels, other):
+        session, predictions = begin(stream), np.empty(100)
+        for said, some in Arrival(after=24).play(session, stream.features[:100], labels[:100]):
+            predictions[said] = some
+        assert session.finish().cpu_seconds > 0
+        found.append(predictions)
+
+    moved = np.flatnonzero(found[0] != found[1])
+    assert moved[0] == 75
+
+
+def test_what_is_not_installed_is_skipped_with_the_fix(monkeypatch, tmp_path):
+    monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
+
+    with pytest.raises(SkipError, match="leaseboard frameworks install river"):
+        StreamSession(*LINEAR, growing(), 0)
+    with pytest.raises(SkipError, match="leaseboard frameworks install optuna"):
+        SearchSession(OutsideDecider("optuna", {}, 2, 100, 10), 0)
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "message"),
+    [
+        ("raise ValueError('no licence')", LeaseboardError,
+         "river's linear ended with exit code 1 at example 0: ValueError: no licence"),
+        ("raise OverflowError('math range error')", DivergedError, "OverflowError: math range"),
+    ],
+)  # fmt: skip
+def test_one_that_fails_says_its_last_word(begin, script, kind, message):
+    session = begin(growing(), script)
+
+    with pytest.raises(LeaseboardError, match=message) as caught:
+        session.learn_many(np.zeros((4, 2), np.float32), np.ones(4, np.float32))
+    assert isinstance(caught.value, DivergedError) == (kind is DivergedError)
+
+
+def test_categories_stay_categories(begin):
+    stream = tiny_environment("stream").stream
+    which = (stream.features[:, :1] > 0) * np.float32([1, -1]) + np.float32([0, 1])
+    as_numbers = replace(stream, features=np.hstack([which, stream.features[:, 2:]]))
+    texts = [Origin("kind", "", "u"), Origin("kind", "", "v")]
+    as_categories = replace(as_numbers, origins=(*texts, *map(Origin, stream.names[2:])))
+
+    rows, labels = as_numbers.features[:60], stream.labels[:60]
+    reported = begin(as_numbers).learn_many(rows, labels)
+    session = begin(as_categories)
+    others = session.learn_many(rows, labels)
+
+    assert session._columns == [([0, 1], True), ([2], False), ([3], False)]
+    assert np.mean((others - labels) ** 2) != np.mean((reported - labels) ** 2)
+
+
+def searched(session, accuracy):
+    """Return what the session asked for, and its result."""
+    asked = []
+    while isinstance(said := session.hear(), ProbeAsked):
+        asked.append(said)
+        session.report(accuracy(said))
+    return asked, said
+
+
+def test_scikit_learns_own_search_decides(begin):
+    asked, decided = searched(begin(halving()), lambda each: 0.5 + each.configuration / 100)
+
+    assert asked == [
+        *(ProbeAsked(each, 3000) for each in range(7)),
+        *(ProbeAsked(each, 9000) for each in (4, 5, 6)),
+    ]
+    assert decided == 6
+
+
+@pytest.fixture
+def fits(tmp_path):
+    """Make the fits of systems to four fifths of a dataset."""
+
+    def make(data, seed=0):
+        rows = split(data, (0.8, 0.2), seed)
+        store = Store(tmp_path / "store.sqlite")
+        return SystemFits(data, rows.train, rows.test, split={"seed": seed}, store=store), rows
+
+    return make
+
+
+def mixed(n=200):
+    """Return numbers and a nominal column with gaps, and a boolean; the label is nominal."""
+    kinds = np.arange(n) % 3
+    features = pd.DataFrame(
+        {
+            'a "number"': np.where(np.arange(n) % 7, np.arange(n) / n, np.nan),
+            "kind": pd.Categorical.from_codes(np.where(np.arange(n) % 11, kinds, -1), list("xyz")),
+            "even": np.arange(n) % 2 == 0,
+        }
+    )  # fmt: skip
+    target = pd.Series(pd.Categorical.from_codes(kinds, ["p", "q", "r"]))
+    return Dataset("file:mixed", "mixed", features, target, "classification", "digest")
+
+
+def test_gaps_and_nominal_columns_are_learned_as_the_library_advises(fits):
+    for system in ("lightgbm", "forest"):
+        found, rows = fits(mixed())
+        fit = found.fit(system, 0, 30.0)
+
+        assert np.mean(fit.predictions == labels_of(mixed())[rows.test]) > 0.9
+        assert 0 < fit.cost.cpu_seconds < 30
+        assert fit.cost.spent_cpu_seconds == fit.cost.cpu_seconds
+        assert 50 < fit.cost.peak_memory_mb < 2000
+
+
+def test_a_fit_of_ours_is_run_again_when_its_space_changes(fits, monkeypatch, tmp_path):
+    asked = Mock(side_effect=SkipError("not run"))
+    monkeypatch.setattr(Store, "records", asked)
+
+    def key():
+        with pytest.raises(SkipError):
+            fits(mixed())[0].fit("leaseboard", 0, 30.0)
+        return asked.call_args.args[0]
+
+    shipped, repeated = key(), key()
+    monkeypatch.chdir(tmp_path)
+    space = load_space(SUITED["classification"]).model_dump()
+    (tmp_path / "conf" / "spaces").mkdir(parents=True)
+    space["arms"].pop(next(iter(space["arms"])))
+    name = f"{SUITED['classification']}.yaml"
+    (tmp_path / "conf" / "spaces" / name).write_text(yaml.safe_dump(space, sort_keys=False))
+
+    assert shipped == repeated != key()
+
+
+def test_a_fit_is_run_once_and_replayed(fits):
+    first = fits(mixed())[0].fit("lightgbm", 0, 30.0)
+    again = fits(mixed())[0].fit("lightgbm", 0, 30.0)
+
+    assert again.cost.spent_cpu_seconds == 0
+    assert (again.cost.cpu_seconds, *again.predictions) == (
+        first.cost.cpu_seconds,
+        *first.predictions,
+    )
+
+
+def test_no_label_of_a_test_row_leaves_this_process(fits):
+    found, rows = fits(mixed())
+    sent = found._data()
+
+    assert set(sent) == {"categories", "train", "test", "labels"}
+    assert len(sent["labels"]) == len(rows.train)
+
+
+def test_dates_are_numbers_and_our_own_folds_respect_them(fits):
+    data = mixed()
+    data.features["day"] = pd.date_range("2026-01-01", periods=200)[::-1]
+    made, rows = fits(data)
+    sent, days = made._data(), list(made.dataset.features).index("day days")
+    train = sent["train"][days]
+
+    assert rows.test.tolist() == list(range(40))
+    assert train.max() < sent["test"][days].min()
+    assert len(sent["cv"]) == frameworks.FOLDS
+    assert all(train[before].max() < train[after].min() for before, after in sent["cv"])
+
+
+def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):
+    data = mixed()
+    data.features["said"] = pd.Series(["a long text"] * len(data.features), dtype=object)
+
+    with pytest.raises(DataError, match="column 'said' holds free text"):
+        fits(data)
