@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,13 +80,10 @@ class Layouts:
     """
 
     def __init__(self, schema: Schema) -> None:
-        self.schema = schema
+        self.schema, self._names = schema, schema.full_names
         self._hashes = np.array([*schema.indices(), CONSTANT_HASH], dtype=np.int64)  # -1 is last
         self._columns_of = dict(schema.groups())
-        sizes = {name: len(columns) for name, columns in self._columns_of.items()}
-        self._n_products = cache(partial(n_products, sizes=sizes))
-        self._generated = cache(partial(generated, full_names=schema.full_names))
-        self._own = lru_cache(maxsize=16)(self._own_terms)
+        self._sizes = {name: len(columns) for name, columns in self._columns_of.items()}
         kept = max(16, KEPT_FEATURES // max(1, schema.n_features))
         self._unit = lru_cache(maxsize=kept)(self._products)
         self._layout = lru_cache(maxsize=kept)(self._new)
@@ -97,7 +94,7 @@ class Layouts:
 
     def fit(self, interactions: Sequence[Interaction]) -> bool:
         """Return whether they induce no more than `MAX_TERMS`."""
-        return sum(map(self._n_products, interactions)) <= MAX_TERMS
+        return sum(n_products(each, self._sizes) for each in interactions) <= MAX_TERMS
 
     def _new(self, interactions: tuple[Interaction, ...], names: tuple[str, ...] | None) -> Layout:
         if not self.fit(interactions):
@@ -107,15 +104,15 @@ class Layouts:
                 f" features, more than {MAX_TERMS}:"
                 " use smaller namespaces or a lower order"
             )
-        units = (unit for _, unit in sorted(map(self._generated, interactions)))
-        factors, indices = _joined([self._own(names), *map(self._unit, units)])
-        return Layout(factors, *_compact(indices & self.schema.mask))
-
-    def _own_terms(self, names: tuple[str, ...] | None) -> Terms:
-        """Return the terms of namespaces, all if none are named, and the constant."""
+        # The terms of namespaces, all if none are named; the constant; and interactions.
         chosen = {*(self._columns_of if names is None else names)}
-        units = [*((name,) for name in self._columns_of if name in chosen), ()]
-        return _joined(list(map(self._unit, units)))
+        own = [(name,) for name in self._columns_of if name in chosen]
+        crossed = sorted(generated(each, self._names) for each in interactions)
+        blocks = [self._unit(unit) for unit in (*own, (), *(unit for _, unit in crossed))]
+        order = max(factors.shape[1] for factors, _ in blocks)
+        factors = np.concatenate([_padded(factors, order) for factors, _ in blocks])
+        indices = np.concatenate([hashes for _, hashes in blocks])
+        return Layout(factors, *_compact(indices & self.schema.mask))
 
     def _products(self, unit: Interaction) -> Terms:
         """Return the factors of each product of the namespaces in `unit`, and their hashes."""
@@ -127,21 +124,10 @@ class Layouts:
         return factors, _indices(factors, self._hashes)
 
 
-def _joined(blocks: list[Terms]) -> Terms:
-    """Return the terms of all blocks, one after the other."""
-    factors, indices = zip(*blocks, strict=True)
-    order = max(block.shape[1] for block in factors)
-    return np.concatenate([_padded(block, order) for block in factors]), np.concatenate(indices)
-
-
 def _padded(factors: NDArray[np.int32], order: int) -> NDArray[np.int32]:
     """Return the factors with -1 for the columns that a term does not have, up to `order`."""
-    n_terms, have = factors.shape
-    if have == order:
-        return factors
-    padded = np.full((n_terms, order), -1, dtype=np.int32)
-    padded[:, :have] = factors
-    return padded
+    more = ((0, 0), (0, order - factors.shape[1]))
+    return factors if not more[1][1] else np.pad(factors, more, constant_values=-1)
 
 
 def _indices(factors: NDArray[np.int32], hashes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -109,28 +109,21 @@ class VWConfiguration:
     interactions: tuple[Interaction, ...] = ()
     learning_rate: float = 0.5
     namespaces: tuple[str, ...] | None = None
-    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "interactions", _ordered(tuple(map(tuple, self.interactions))))
+        crosses = sorted({tuple(sorted(i)) for i in self.interactions}, key=lambda i: (len(i), i))
+        object.__setattr__(self, "interactions", tuple(crosses))
         if self.namespaces is not None:
-            object.__setattr__(self, "namespaces", _sorted(tuple(self.namespaces)))
-        values = self.interactions, self.learning_rate, self.namespaces
-        object.__setattr__(self, "_hash", hash(values))  # it is asked for all the time
+            object.__setattr__(self, "namespaces", tuple(sorted({*self.namespaces})))
         if not self.learning_rate > 0:
             raise ValueError(
                 f"learning rate {self.learning_rate!r} must be positive: VW's default is 0.5"
             )
 
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __reduce__(self) -> tuple[Any, ...]:  # another process hashes texts otherwise
-        return VWConfiguration, (self.interactions, self.learning_rate, self.namespaces)
-
     def extends(self, other: VWConfiguration) -> bool:
         """Return whether it has every namespace that `other` names, and all its interactions."""
-        return _extends(self, other)
+        kept = {*(other.namespaces or ())} <= {*(self.namespaces or ())}
+        return kept and {*other.interactions} <= {*self.interactions}
 
     def parameters(self) -> dict[str, Any]:
         """Return the choice as plain values, for events and tables."""
@@ -140,22 +133,6 @@ class VWConfiguration:
             "learning_rate": self.learning_rate,
             **kept,
         }
-
-
-@functools.lru_cache(maxsize=4096)  # a race makes each many times, at other rates
-def _ordered(interactions: tuple[Interaction, ...]) -> tuple[Interaction, ...]:
-    return tuple(sorted({tuple(sorted(i)) for i in interactions}, key=lambda i: (len(i), i)))
-
-
-@functools.lru_cache(maxsize=4096)
-def _extends(one: VWConfiguration, other: VWConfiguration) -> bool:
-    kept = set(other.namespaces or ()) <= set(one.namespaces or ())
-    return kept and set(other.interactions) <= set(one.interactions)
-
-
-@functools.lru_cache(maxsize=1024)
-def _sorted(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(set(names)))
 
 
 def interaction_text(interaction: Interaction) -> str:

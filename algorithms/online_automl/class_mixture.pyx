@@ -179,7 +179,7 @@ cdef class ClassMixture:
         self._logs, self._pooled = np.zeros(N_POOLED * n_classes), np.zeros(n_classes)
         self._experts, self._own = np.zeros(N_EXPERTS * n_classes), np.zeros(n_classes)
 
-    def take(
+    cpdef take(
         self, const double[::1] margins, const float[::1] example, Py_ssize_t number=0,
         float importance=0.0, ClassPool pool=None,
     ):
@@ -201,23 +201,14 @@ cdef class ClassMixture:
         -------
         ndarray of float64, shape (n_classes,)
         """
-        found = np.empty(self.n_classes)
-        self.write(margins, example, number, importance, pool, found)
-        return found
-
-    cdef int write(
-        self, const double[::1] margins, const float[::1] example, Py_ssize_t number,
-        float importance, ClassPool pool, double[::1] found,
-    ) except -1:
-        """Do `take`, and write the probabilities."""
+        shares = np.ones(self.n_classes)
+        cdef double[::1] found = shares
         if self.n_classes <= 2:
-            for k in range(self.n_classes):
-                found[k] = 1.0
             if self.n_classes == 2:
                 bayes.one_vs_rest(margins, found)
             if importance > 0.0:
                 self.count_class(number, importance)
-            return 0
+            return shares
         bayes.one_vs_rest(margins, self._own)
         self._take(&self._own[0], &example[0], number, importance, &found[0])
         if pool is not None:
@@ -225,7 +216,7 @@ cdef class ClassMixture:
             pool.take(&self._own[0], &example[0], number, importance, &found[0])
             if importance > 0.0:
                 pool.count()
-        return 0
+        return shares
 
     def train(self, example, number, importance) -> None:
         """Let the regressions alone learn."""
@@ -320,7 +311,7 @@ cdef class ClassRow:
         races = self.whole.races
         if len(self.ones) < len(races):
             self.ones += [race.single_calls(self.row) for race in races[len(self.ones):]]
-            self.margins, self.found = np.zeros(len(self.ones)), np.zeros(1 + len(self.ones))
+            self.margins = np.zeros(len(self.ones))
         return 0
 
     def predict(self):
@@ -329,9 +320,7 @@ cdef class ClassRow:
         for k in range(len(self.ones)):
             self.margins[k] = (<RowCalls>self.ones[k]).predict_row()
         mixture = <ClassMixture>self.whole.mixture
-        found = np.empty(mixture.n_classes)
-        mixture.write(self.margins, self.example, 0, 0.0, self.whole.pool, found)
-        return found
+        return mixture.take(self.margins, self.example, 0, 0.0, self.whole.pool)
 
     def learn(self, double number, double importance):
         """Learn its class; return whether there are events to report."""
@@ -346,7 +335,7 @@ cdef class ClassRow:
             if one.learn_row(1.0 if which == 1 + k else -1.0, importance):
                 due.append(k)
             self.margins[k] = one.said
-        mixture.write(
-            self.margins, self.example, which, importance, self.whole.pool, self.found
+        self.found = mixture.take(
+            self.margins, self.example, which, importance, self.whole.pool
         )
         return self.whole.learned(self.row, which, importance, due)

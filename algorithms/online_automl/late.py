@@ -28,10 +28,8 @@ from leaseboard.algorithms.online_automl.safe.later import (
     parts_of,
 )
 from leaseboard.algorithms.online_automl.safe.mixture import (
-    FIELDS,
     LARGEST,
     aggregate,
-    learning_rate,
     new_aggregate,
     posterior_mean,
     weigh,
@@ -125,8 +123,8 @@ class Weighed(Late):
     def mean(self, said: Doubles, lost: Doubles, waiting: int = 0) -> float:
         """Return the posterior mean of the parts of a prediction, before which so many wait."""
         losses, mass = PRIOR * lost + self.losses, PRIOR + float(self.mass[0])
-        eta = learning_rate(self.places, losses, mass / (1.0 + waiting) ** ALIKE)
-        return float(posterior_mean(said, self.places, losses, eta))
+        mass /= (1.0 + waiting) ** ALIKE
+        return float(posterior_mean(said, self.places, losses, mass))
 
     def learn(self, said: Doubles, label: float) -> None:
         """Take what the parts of a prediction have lost."""
@@ -200,7 +198,7 @@ class LateNumbers(Weighed):
         Of blocks of rows none of whose labels is known before all are predicted.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "intervals", "ahead")
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "intervals", "ahead", "copies", "free")
 
     def __init__(self, levels: Sequence[float]) -> None:
         super().__init__()
@@ -259,17 +257,6 @@ class LateNumbers(Weighed):
     def notes(self, race: Any) -> dict[str, float]:
         """Return metrics of intervals."""
         return self.intervals.notes(deviation(race.ensemble.expansion.scale))
-
-    def state(self) -> dict[str, Any]:
-        """See `Saved.state`."""
-        return super().state() | {"copies": np.array(self.copies), "free": self.free}
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`."""
-        super().fill(state)
-        self.copies, self.free = [*state["copies"].copy()], [*map(int, state["free"])]
-        if not all(each.shape == (FIELDS + 1 + len(BASELINES),) for each in self.copies):
-            raise ValueError("copies of an aggregate of another size")
 
 
 def _experts(said: Doubles, mean: float) -> Doubles:

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
-from leaseboard.algorithms.tables.values import codes_of, importances_of, regression_label
+from leaseboard.algorithms.tables.values import codes_of, importances_of
 
 
 @dataclass(eq=False, repr=False)
@@ -158,13 +158,6 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
         X = self._seen(X)
         return np.asarray(self.model_.predict_many(X), dtype=np.float64)
 
-    def _learn(self, X: Any, y: Any, weights: ArrayLike | None, **how: Any) -> Self:
-        given = np.asarray(y)
-        for label in given.ravel() if given.dtype.kind == "O" else ():
-            if isinstance(label, str | bytes):
-                regression_label(label)  # scikit-learn would make a number of its digits
-        return super()._learn(X, y, weights, **how)
-
 
 class StreamClassifier(ClassifierMixin, _ScikitStream):
     """`OnlineAutoMLClassifier` for scikit-learn's loops and tools.
@@ -232,7 +225,7 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
                 f"classes {given} differ from those of the first call, {self.classes_.tolist()}:"
                 " name these, or none"
             )
-        known = None if given is None else _classes(given)
+        known = None if given is None else np.unique(given)
         known = known if first else self.classes_
         return self._learn(X, y, sample_weight, first=first, classes=known)
 
@@ -268,14 +261,5 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
 
     def _labels(self, y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], dict[str, Any]]:
         check_classification_targets(y)
-        known = _classes(y) if classes is None else classes
+        known = np.unique(y) if classes is None else classes
         return known[codes_of(y, known)], {"classes_": known}
-
-
-def _classes(labels: ArrayLike) -> NDArray[Any]:
-    """Return the classes among `labels`, sorted; ValueError unless they are two at least."""
-    classes = np.unique(np.asarray(labels))
-    if len(classes) < 2:
-        found = f"one class: {classes[0]}" if len(classes) else "none"
-        raise ValueError(f"two classes are needed, but there is {found}")
-    return classes

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -29,9 +29,6 @@ MOST_NUMBERS = 4096**2
 
 MOST_RIDGE = 1024
 """With more features the regression is on selected ones: on all it costs 4 d² an example."""
-
-BLOCK = 64
-"""Examples of very many features that a regression on selected ones takes at a time."""
 
 COUNT, LOW, HIGH = 0, 1, 2
 """Of `OnlineRidge`'s totals: examples, and the range of labels seen."""
@@ -299,24 +296,17 @@ class _SelectedRidge(Predictor):
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """See `Predictor.learn_many`."""
-        from leaseboard.algorithms.online_automl.safe.expansion import RIDGE_ON_PAST, simple_of
-
-        found = np.concatenate(
-            [
-                simple_of(self.expansion, examples[start : start + BLOCK], labels[start:][:BLOCK])
-                for start in range(0, len(labels), BLOCK)
-            ]
-        )[:, RIDGE_ON_PAST]
-        return self._margins(found)
+        looks = map(self.expansion.look, np.ascontiguousarray(examples), labels.tolist())
+        return self._margins(looks)
 
     def predict_waiting(self, examples: Floats, pending: int) -> Floats:
         """See `Predictor.predict_waiting`: by the last labels that are known."""
+        return self._margins(map(self.expansion.look, np.ascontiguousarray(examples)))
+
+    def _margins(self, looks: Iterable[Any]) -> Floats:
         from leaseboard.algorithms.online_automl.safe.expansion import RIDGE_ON_PAST
 
-        looks = [self.expansion.look(example).values[0, RIDGE_ON_PAST] for example in examples]
-        return self._margins(np.array(looks))
-
-    def _margins(self, found: Doubles) -> Floats:
+        found = np.array([each.values[RIDGE_ON_PAST] for each in looks])
         if self.expansion.classes:  # the margin of a probability
             found = 2.0 * np.arctanh(np.clip(found, -1.0 + 1e-12, 1.0 - 1e-12))
         return found.astype(np.float32)

@@ -21,7 +21,6 @@ References
 
 import ctypes
 import warnings
-from collections import namedtuple
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,13 +65,12 @@ FLOAT32 = 0
 SPLITS = 0
 """And for importances of columns by their number of splits, which its text has to have."""
 
-Trees = namedtuple("Trees", "inner, thresholds, leaves, roots")
-"""Trees one after the other.
+NONE = np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, np.int32)
+"""Trees one after the other: inner nodes, their thresholds, leaves, roots; here none.
 
-In ``inner``, of int32 and shape (n_inner, 3), are the column of each inner node, and its children:
-the first where the column's value is at most the threshold. A leaf is called by ``~number``.
+Of an inner node there are its column, and its children: the first where the column's value is at
+most the threshold. A leaf is called by ``~number``.
 """
-NONE = Trees(np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, np.int32))
 
 cdef enum:
     # The fields of `BoostedTrees.totals`: rows remembered so far, and after how many trees are
@@ -90,8 +88,8 @@ cdef class BoostedTrees(Member):
     targets, worths : ndarray of float64, shape (size,)
     totals : ndarray of float64, shape (5,)
         See `SEEN` and those after it.
-    inner, thresholds, leaves, roots
-        See `Trees`.
+    trees : tuple of ndarray
+        See `NONE`.
 
     Examples
     --------
@@ -102,7 +100,7 @@ cdef class BoostedTrees(Member):
     True
     """
 
-    kept = "window", "targets", "worths", "totals"
+    kept = "window", "targets", "worths", "totals", "trees"
 
     cdef public float[:, ::1] window
     cdef public double[::1] targets, worths, totals
@@ -122,7 +120,16 @@ cdef class BoostedTrees(Member):
     def wake(self) -> None:
         """Begin again after a pause, with no row and no trees."""
         self.totals[SEEN], self.totals[DUE] = 0.0, FIRST
-        self.inner, self.thresholds, self.leaves, self.roots = NONE
+        self.trees = NONE
+
+    @property
+    def trees(self):
+        """The trees of the last fit, see `NONE`."""
+        return tuple(map(np.asarray, (self.inner, self.thresholds, self.leaves, self.roots)))
+
+    @trees.setter
+    def trees(self, trees):
+        self.inner, self.thresholds, self.leaves, self.roots = trees
 
     @property
     def outputs(self):
@@ -169,34 +176,19 @@ cdef class BoostedTrees(Member):
         rate = min(HIGHEST_RATE, SUM_OF_RATES / self.rounds)
         worths = np.asarray(self.worths)[last]
         worths = worths / worths.mean()
-        self.inner, self.thresholds, self.leaves, self.roots = fit(
+        self.trees = fit(
             rows, targets, worths, f"objective={objective} learning_rate={rate}", self.rounds
         )
         return True
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and classes."""
-        before = plain.values_of(self, (*self.kept, *Trees._fields))
+        before = plain.values_of(self, self.kept)
         self.__init__(n_features, n_classes, self.seed)
         if len(before["targets"]) == len(self.targets):  # else there was no column until now
             np.asarray(self.window)[:, : before["window"].shape[1]] = before["window"]
             self.targets, self.worths = before["targets"], before["worths"]
-            self.totals = before["totals"]
-            self._set(before)
-
-    def _set(self, state) -> None:
-        self.inner, self.thresholds, self.leaves, self.roots = [
-            np.array(state[name]) for name in Trees._fields
-        ]
-
-    def state(self):
-        """See `plain.Saved.state`."""
-        return plain.values_of(self, (*self.kept, *Trees._fields))
-
-    def fill(self, state) -> None:
-        """See `plain.Saved.fill`."""
-        self._set(state)
-        plain.fill(self, state, self.kept)
+            self.totals, self.trees = before["totals"], before["trees"]
 
     cdef void take(self, const Given *given, double *found) noexcept nogil:
         """See `Member.take`; nothing is written before the first fit."""
@@ -268,8 +260,8 @@ def fit(rows, targets, weights, objective, rounds):
 
     Returns
     -------
-    Trees
-        In the order of the rounds, in each one tree for each output.
+    tuple of ndarray
+        As `NONE`, in the order of the rounds, in each one tree for each output.
 
     Raises
     ------
@@ -329,7 +321,7 @@ def _read(text):
         leaves = np.array(lines["leaf_value"].split(), np.float64)
         if len(leaves) == 1:
             roots.append(~n_leaves)
-            inner, thresholds = NONE.inner, NONE.thresholds
+            inner, thresholds = NONE[:2]
         else:
             # Nodes and leaves are numbered on from those of the trees before.
             roots.append(n_inner)
@@ -343,4 +335,4 @@ def _read(text):
     if not parts:
         return NONE
     inner, thresholds, leaves = map(np.concatenate, zip(*parts, strict=True))
-    return Trees(inner, thresholds, leaves, np.array(roots, np.int32))
+    return inner, thresholds, leaves, np.array(roots, np.int32)

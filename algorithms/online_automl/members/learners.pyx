@@ -42,18 +42,15 @@ cpdef enum:
 
 cdef enum:
     WIDTH = 124  # of the rows of P, whose last numbers are 0, so that vectors are whole
-    PARTS = 8  # of the window, in which the search for the nearest compares the same places
 
 BANDWIDTHS = (0.5, 1.0, 2.0)
 """Of the kernels, in units of the length of a standardised example, √(number of columns)."""
 
-cdef double _LEAST = 1e-3
-LEAST = _LEAST
+cdef double LEAST = 1e-3
 
 MOST, NUMBERS = 4096, 65536
 
-cdef double _PRIOR = 0.5
-PRIOR = _PRIOR
+cdef double PRIOR = 0.5
 
 
 cdef class Member:
@@ -207,7 +204,6 @@ cdef class FourierRidge(Member):
         """Write cos(ω·z + φ) of all directions and phases."""
         cdef const double *direction = &self.directions[0, 0]
         cdef const double *phases = &self.phases[0]
-        cdef Py_ssize_t i
         for i in range(FEATURES):
             x[i] = phases[i]
         for j in range(self.n_features):
@@ -225,7 +221,7 @@ cdef inline void bound(
     """Write numbers unchanged, and of classes positive shares of 1."""
     cdef double total = 0.0
     for j in range(k):
-        found[j] = max(said[j], _LEAST) if classes else said[j]
+        found[j] = max(said[j], LEAST) if classes else said[j]
         total += found[j]
     if classes:
         for j in range(k):
@@ -247,14 +243,14 @@ cdef class Neighbours(Member):
 
     cdef public float[:, ::1] window
     cdef public double[::1] targets, worths, seen
-    cdef float[::1] _distances, _least
+    cdef float[::1] _distances
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         super().__init__(n_features, n_classes, seed)
         size = min(MOST, NUMBERS // max(1, n_features))
         self.window = aligned_zeros((n_features, size), np.float32)
         self.targets, self.worths, self.seen = np.zeros(size), np.zeros(size), np.zeros(1)
-        self._distances, self._least = aligned_zeros((2, size), np.float32)
+        self._distances = aligned_zeros(size, np.float32)
 
     @property
     def operations(self):
@@ -289,7 +285,7 @@ cdef class Neighbours(Member):
         cdef Py_ssize_t nearest[NEAREST]
         cdef Py_ssize_t n = self.find(row, nearest), i, j
         cdef bint classes = self.n_classes > 0
-        cdef double total = _PRIOR if classes else 0.0
+        cdef double total = PRIOR if classes else 0.0
         # The average of their labels.
         for j in range(k):
             found[j] = total / k
@@ -306,26 +302,13 @@ cdef class Neighbours(Member):
 
     cdef Py_ssize_t find(self, const double *row, Py_ssize_t *nearest) noexcept nogil:
         """Write where the nearest of a row are, in order; return how many."""
-        cdef Py_ssize_t held = min(<Py_ssize_t>self.seen[0], self.targets.shape[0])
-        cdef Py_ssize_t part = held // PARTS, n = 0, g
+        cdef Py_ssize_t held = min(<Py_ssize_t>self.seen[0], self.targets.shape[0]), n = 0
         cdef const float *distances = &self._distances[0]
-        cdef float *least = &self._least[0]
         cdef float best[NEAREST]
-        cdef float value
         self.measure(row, held, &self._distances[0])
-        # The least of each place in all parts: few places have one that is among the nearest.
-        for i in range(part):
-            least[i] = distances[i]
-        for g in range(1, PARTS):
-            for i in range(part):
-                value = distances[g * part + i]
-                least[i] = value if value < least[i] else least[i]
-        for i in range(part):
-            if n < NEAREST or least[i] <= best[NEAREST - 1]:
-                for g in range(PARTS):
-                    n = insert(distances[g * part + i], g * part + i, n, best, nearest)
-        for r in range(PARTS * part, held):
-            n = insert(distances[r], r, n, best, nearest)
+        for i in range(held):
+            if n < NEAREST or distances[i] < best[NEAREST - 1]:
+                n = insert(distances[i], i, n, best, nearest)
         return n
 
     cdef void measure(self, const double *row, Py_ssize_t held, float *distances) noexcept nogil:
@@ -358,18 +341,10 @@ cdef class Neighbours(Member):
 cdef inline Py_ssize_t insert(
     float distance, Py_ssize_t place, Py_ssize_t n, float *best, Py_ssize_t *nearest
 ) noexcept nogil:
-    """Take a distance among the `n` nearest, the earlier place first of equals; return n."""
+    """Take a distance among the `n` nearest, the earlier one first of equals; return n."""
     cdef Py_ssize_t i = n if n < NEAREST else NEAREST - 1
-    if n == NEAREST and not is_before(distance, place, best[i], nearest[i]):
-        return n
-    while i > 0 and is_before(distance, place, best[i - 1], nearest[i - 1]):
+    while i > 0 and distance < best[i - 1]:
         best[i], nearest[i] = best[i - 1], nearest[i - 1]
         i -= 1
     best[i], nearest[i] = distance, place
     return min(n + 1, NEAREST)
-
-
-cdef inline bint is_before(
-    float one, Py_ssize_t its, float other, Py_ssize_t place
-) noexcept nogil:
-    return one < other or (one == other and its < place)

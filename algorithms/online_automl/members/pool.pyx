@@ -78,8 +78,7 @@ cdef enum:
 # squared error of today's prediction as which one error counts at most in it; and the mean losses
 # by which a member that begins to predict is behind the best.
 cdef double _FORGETTING = 0.999, _VARIANCE = 1.0, _FAR = 100.0, _ENTRY = 8.0
-cdef double _LEAST = 1e-3
-LEAST = _LEAST
+cdef double LEAST = 1e-3
 
 cpdef enum:
     # The fields of a member's lease: whether it has one, since which example, of how many; the next
@@ -395,7 +394,6 @@ cdef class NumberPool(MemberPool):
     cdef void consult(self, Row row) noexcept:
         cdef double values[N_EXPERTS]
         cdef double today = row.prediction, worth = row.importance if row.learns else 0.0
-        cdef Py_ssize_t m
         # Where none has a lease today's prediction is everyone's, and all six lose alike.
         if not self.any_awake():
             error = today - <double>row.label
@@ -422,7 +420,6 @@ cdef class NumberPool(MemberPool):
         cdef double *weights = &self.weights[0]
         cdef double *noise = &self.noise[0]
         cdef double today = values[0], stacked = values[0], total = 0.0, largest = 0.0
-        cdef Py_ssize_t m, i, j
         for m in range(N_MEMBERS):
             inputs[m] = values[1 + m] - today
             stacked += weights[m] * inputs[m]
@@ -536,7 +533,7 @@ cdef class ClassPool(MemberPool):
     ) noexcept:
         """Write the average of today's prediction, members and their stack; learn the class."""
         cdef Py_ssize_t k = self.n_classes, j, m
-        cdef double least = _LEAST / k
+        cdef double least = LEAST / k
         cdef double *logs = &self._logs[0]
         cdef double *experts = &self._experts[0]
         cdef double *stacked = experts + N_STACKED * k

@@ -50,19 +50,14 @@ cpdef enum:
 
 REMEMBERED = 256
 
-cdef double _CLASS_RATE = 0.0025, _MOST_RATE = 0.05, _CLASS_START = 0.01
-CLASS_RATE, MOST_RATE, CLASS_START = _CLASS_RATE, _MOST_RATE, _CLASS_START
+cdef double CLASS_RATE = 0.0025, MOST_RATE = 0.05, CLASS_START = 0.01
 """η of classes for each class, η at most, and λ."""
 
-cdef double _NUMBER_RATE = 0.007, _NUMBER_START = 10.0, _CLIPPED = 3.0
-NUMBER_RATE, NUMBER_START, CLIPPED = _NUMBER_RATE, _NUMBER_START, _CLIPPED
+cdef double NUMBER_RATE = 0.007, NUMBER_START = 10.0, CLIPPED = 3.0
 """η and λ of numbers; and deviations of labels beyond which an error counts as that."""
 
 TRIES = 20
 """Pairs of examples from which a node's column is drawn: the first that differ in it."""
-
-cdef enum:
-    TOGETHER = 4  # numbers of a node that are summed or moved at once
 
 cdef enum:
     # The fields of `RandomTrees.totals`: labels learned, their mean and sum of squared deviations,
@@ -118,11 +113,10 @@ cdef class RandomTrees(Member):
         k = max(1, self.n_classes)
         self.inner = np.zeros((n_trees, N_INNER, 2), dtype=np.int32)
         shape = n_trees, 2 * N_INNER + 1, k + 1
-        room = np.zeros(n_trees * (2 * N_INNER + 1) * (k + 1) + TOGETHER, np.float32)
-        self.nodes = room[:-TOGETHER].reshape(shape)
+        self.nodes = np.zeros(shape, np.float32)
         self.path = np.zeros((DEPTH + 1, n_trees), dtype=np.uint32)
-        self._room = np.zeros(self.n_features + LAGS + k + TOGETHER + 2 * (DEPTH + 1) * n_trees)
-        self._gradient = np.zeros(k + TOGETHER, np.float32)  # it ends with zeros
+        self._room = np.zeros(self.n_features + LAGS + k + 2 * (DEPTH + 1) * n_trees)
+        self._gradient = np.zeros(k, np.float32)
 
     def _extend(self, n_trees) -> None:
         """Make room for so many trees and classes; what is new is 0."""
@@ -254,21 +248,15 @@ cdef class RandomTrees(Member):
                 side = (column >> 31) | 1
                 below[tree] = 2 * path[tree] + 1 + (side * value > side * threshold)
             path = below
-        # The sums, tree after tree, of a few outputs at once: beyond the last one is another node.
-        for j in range(0, k, 4):
-            first = second = third = fourth = 0.0
-            path = &self.path[0, 0]
+        # The sums, tree after tree.
+        path = &self.path[0, 0]
+        for j in range(k):
+            total = 0.0
             for tree in range(n_trees):
                 for level in range(DEPTH + 1):
-                    node = nodes + path[level * n_trees + tree] * (k + 1)
-                    first += node[0]
-                    second += node[1]
-                    third += node[2]
-                    fourth += node[3]
-                nodes += (k + 1) * (2 * N_INNER + 1)
-            nodes += 4 - n_trees * (k + 1) * (2 * N_INNER + 1)
-            scores[j] = first
-            scores[j + 1], scores[j + 2], scores[j + 3] = second, third, fourth
+                    at = tree * (2 * N_INNER + 1) + path[level * n_trees + tree]
+                    total += nodes[at * (k + 1) + j]
+            scores[j] = total
 
     cdef void _step(self, double more, double worth) noexcept nogil:
         """Move the weights of all nodes on the paths; of numbers no further than to the label.
@@ -277,13 +265,15 @@ cdef class RandomTrees(Member):
         """
         cdef Py_ssize_t n_trees = self.nodes.shape[0], k = self.nodes.shape[2] - 1
         cdef Py_ssize_t size = n_trees * (DEPTH + 1), tree, level, at, i, j
-        cdef double start = _NUMBER_START if worth > 0.0 else _CLASS_START
-        cdef double rate = self.rate(), together = 0.0, shrunk
-        cdef double *roots = &self._room[self.n_features + LAGS + k + TOGETHER]
+        cdef double start = NUMBER_START if worth > 0.0 else CLASS_START
+        cdef double rate = NUMBER_RATE, together = 0.0, shrunk
+        cdef double *roots = &self._room[self.n_features + LAGS + k]
         cdef double *sizes = roots + size
         cdef const uint32_t *path = &self.path[0, 0]
         cdef const float *gradient = &self._gradient[0]
         cdef float *nodes = &self.nodes[0, 0, 0]
+        if self.n_classes:
+            rate = min(CLASS_RATE * self.n_classes, MOST_RATE)
         # The nodes' curvatures next to each other, so that their roots are taken several at a
         # time.
         for tree in range(n_trees):
@@ -304,24 +294,12 @@ cdef class RandomTrees(Member):
             shrunk = rate / (worth * together)
             for i in range(size):
                 sizes[i] = shrunk / roots[i]
-        for j in range(0, k, 4):
-            nodes = &self.nodes[0, 0, 0] + j
-            first, second, third, fourth = gradient[0], gradient[1], gradient[2], gradient[3]
-            gradient += 4
-            for tree in range(n_trees):
-                for level in range(DEPTH + 1):
-                    node = nodes + path[level * n_trees + tree] * (k + 1)
-                    along = <float>sizes[tree * (DEPTH + 1) + level]
-                    node[0] -= along * first
-                    if k > 1:
-                        node[1] -= along * second
-                        node[2] -= along * third
-                        node[3] -= along * fourth
-                nodes += (k + 1) * (2 * N_INNER + 1)
-
-    cdef double rate(self) noexcept nogil:
-        """Return the rate η."""
-        return min(_CLASS_RATE * self.n_classes, _MOST_RATE) if self.n_classes else _NUMBER_RATE
+        for tree in range(n_trees):
+            for level in range(DEPTH + 1):
+                at = tree * (2 * N_INNER + 1) + path[level * n_trees + tree]
+                along = <float>sizes[tree * (DEPTH + 1) + level]
+                for j in range(k):
+                    self.nodes[0, at, j] -= along * gradient[j]
 
 
 cdef inline float finite(double value) noexcept nogil:
@@ -332,9 +310,8 @@ cdef inline float finite(double value) noexcept nogil:
 cdef inline double clipped_error(double error, double label, double *totals) noexcept nogil:
     """Return the error within what counts, and take the label into moments and last labels."""
     cdef double seen = totals[SEEN], most = 0.0, difference = label - totals[MEAN]
-    cdef Py_ssize_t lag
     if seen > 0.0:
-        most = _CLIPPED * sqrt(totals[SQUARES] / seen)
+        most = CLIPPED * sqrt(totals[SQUARES] / seen)
     totals[MEAN] += difference / (seen + 1.0)
     totals[SQUARES] += difference * (label - totals[MEAN])
     for lag in range(LAGS - 1, 0, -1):

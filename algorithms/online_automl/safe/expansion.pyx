@@ -209,20 +209,13 @@ cdef class FeatureExpansion(Buffers):
             memory[places, : rows.shape[1] - 2] = rows[:, :-2]
             memory[places, -2:] = rows[:, -2:]
 
-    def look(self, example):
-        """Return the row of an example, of which nothing is learned."""
+    def look(self, example, label=None):
+        """Return the row of an example, whose label is learned if it is given."""
         cdef Row row = Row(example)
+        if label is not None:
+            row.label, row.importance, row.learns = label, 1.0, True
         self.expand(row)
         return row
-
-    def state(self):
-        """See `leaseboard.algorithms.plain.Saved.state`."""
-        return {"shares": self.shares, **super().state()}
-
-    def fill(self, state):
-        """See `Saved.fill`; how many share memory is part of the state."""
-        self.__init__(self.d, self.classes, state["shares"])
-        super().fill(state)
 
     def __deepcopy__(self, memo):
         other = FeatureExpansion(self.d, self.classes, self.shares)
@@ -429,18 +422,6 @@ cdef object _enter(old, new):
             new[name][tuple(map(slice, array.shape))] = array
 
 
-def simple_of(FeatureExpansion expansion, const float[:, ::1] examples, const float[::1] labels):
-    """Learn a block, and return what the simple models predict, shape (n, N_SIMPLE)."""
-    cdef double[:, ::1] found = np.empty((len(labels), N_SIMPLE))
-    cdef Row row = Row(np.zeros(examples.shape[1], np.float32))
-    row.learns, row.importance = True, 1.0
-    for t in range(found.shape[0]):
-        row.example, row.label = examples[t], labels[t]
-        expansion.expand(row)
-        found[t] = row.values
-    return np.asarray(found)
-
-
 def width(Py_ssize_t n_features):
     """Return how many numbers models may see of an example."""
     pieces = N_KNOTS * min(n_features, NARROW)
@@ -475,7 +456,6 @@ cdef void choose(
 
     Where a slot is empty there is `empty`.
     """
-    cdef Py_ssize_t j, slot
     # The constant and the labels' past, then slot after slot.
     row[0] = 1.0
     for j in range(n_past):
@@ -486,7 +466,6 @@ cdef void choose(
 
 cdef double value_of(Ridge ridge, const double *row) noexcept nogil:
     """Return the prediction of a ridge regression for a row, for classes the log odds."""
-    cdef Py_ssize_t j
     cdef double value = 0.0
     for j in range(ridge._weights.shape[0]):
         value += ridge._weights[j] * row[j]

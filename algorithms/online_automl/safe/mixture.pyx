@@ -130,11 +130,10 @@ cdef double _ALIKE = 3e-4
 FIRST_SHARE = 0.98
 """π of the first expert."""
 
-SHARES = _SHARES
+SHARES = 1.6
 """An upper bound of A."""
 
-cdef extern from *:
-    double _FIRST_SHARE "0.98"
+cdef double _FIRST_SHARE = FIRST_SHARE, _SHARES = SHARES
 
 
 def new_aggregate(Py_ssize_t n_experts):
@@ -333,7 +332,7 @@ cdef class Mixture(Buffers):
 
     cdef float predict(self, const double *values, double width) noexcept nogil:
         cdef Py_ssize_t k, n = self.n_weighed
-        cdef double noise = _ALIKE * width, eta = _learning_rate(
+        cdef double noise = _ALIKE * width, eta = learning_rate(
             &self.weighed[0], n, &self._losses[0], self._totals[MASS]
         )
         # The posterior mean is the first expert, the baselines are the others. The slots from b on
@@ -418,10 +417,10 @@ cdef inline double _square(double x) noexcept nogil:
     return x * x
 
 
-cdef double _learning_rate(
+cdef double learning_rate(
     const int64_t *live, Py_ssize_t n, const double *losses, double mass
 ) noexcept nogil:
-    cdef Py_ssize_t k
+    """Return η = 1 / (2 σ²), so that the weight of a model is exp(-η (L_c - L_best))."""
     cdef double best = INFINITY
     for k in range(n):
         best = min(best, losses[live[k]])
@@ -432,7 +431,6 @@ cdef double mean_of(
     const double *outputs, const int64_t *live, Py_ssize_t n, const double *losses, double eta,
     double *shares, Py_ssize_t simplest, double prior,
 ) noexcept nogil:
-    cdef Py_ssize_t k
     cdef double best = INFINITY, total = 0.0, mean = 0.0, share
     # The least loss, by which no weight overflows.
     for k in range(n):
@@ -450,23 +448,8 @@ cdef double mean_of(
     return mean / total
 
 
-def learning_rate(const int64_t[::1] live, const double[::1] losses, double mass):
-    """Return η = 1 / (2 σ²), so that the weight of a model is exp(-η (L_c - L_best)).
-
-    As the best loss goes to 0, η goes to infinity: no noise is left to excuse an error.
-
-    Examples
-    --------
-    >>> learning_rate(np.arange(2), np.array([5.0, 8.0]), 10.0)
-    1.0
-    >>> learning_rate(np.arange(2), np.array([0.0, 8.0]), 10.0)
-    inf
-    """
-    return _learning_rate(&live[0], live.shape[0], &losses[0], mass)
-
-
 def posterior_mean(
-    const double[::1] outputs, const int64_t[::1] live, const double[::1] losses, double eta
+    const double[::1] outputs, const int64_t[::1] live, const double[::1] losses, double mass
 ):
     """Return the average of the live models' predictions by their posterior weights.
 
@@ -477,18 +460,22 @@ def posterior_mean(
         The occupied slots.
     losses : ndarray of float64, shape (n_slots,)
         Discounted sums of loss, L_c.
-    eta : float
-        See `learning_rate`; where it is infinite, the models of least loss share all weight.
+    mass : float
+        Their number, N. Where the best loss is 0 no noise is left to excuse an error: the models
+        of least loss share all weight.
 
     Examples
     --------
     >>> outputs, live = np.array([0.0, 1.0]), np.arange(2)
-    >>> posterior_mean(outputs, live, np.array([1.0, 1.0]), 5.0)
+    >>> posterior_mean(outputs, live, np.array([1.0, 1.0]), 10.0)
     0.5
-    >>> round(posterior_mean(outputs, live, np.array([1.0, 1.2]), 5.0), 4)
+    >>> round(posterior_mean(outputs, live, np.array([1.0, 1.2]), 10.0), 4)
     0.2689
+    >>> posterior_mean(outputs, live, np.array([1.0, 0.0]), 10.0)
+    1.0
     """
     cdef double[::1] shares = np.empty(live.shape[0])
+    eta = learning_rate(&live[0], live.shape[0], &losses[0], mass)
     return mean_of(
         &outputs[0], &live[0], live.shape[0], &losses[0], eta, &shares[0], 0, 1.0
     )

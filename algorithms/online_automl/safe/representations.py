@@ -6,11 +6,9 @@ A column is called by its name, features that are made of one by its name and th
 ``day: hour``, and a namespace by what is in it: ``temperature``, ``temperature, wind``, or for
 more by the first and the last of these neighbours, ``temperature … rain``; one that users named
 themselves by that name. A product of these is ``temperature × (wind, rain)``.
-Names are texts of users: one with marks that have a meaning here is quoted as Python does.
 """
 
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
@@ -43,8 +41,6 @@ MOST_KEPT = 2_000
 """Sets of features whose descriptions are cached."""
 
 LAST, SEASON = "last 3 labels", "seasonal lag"
-
-_MARKS = re.compile(r"[×…,:;=()'\"]")
 
 
 class Representations:
@@ -192,17 +188,6 @@ def represent(schema: Schema) -> Representations:
     return Representations(schema)
 
 
-def quoted(name: str) -> str:
-    """Return `name`, between quotes if it has marks or characters that are not printed.
-
-    Examples
-    --------
-    >>> quoted("office hours"), quoted("a × b")
-    ('office hours', "'a × b'")
-    """
-    return name if name.strip() and name.isprintable() and not _MARKS.search(name) else repr(name)
-
-
 class Words:
     """Descriptions of the configurations over the columns of a schema.
 
@@ -240,7 +225,7 @@ class Words:
         """Titles of the namespaces."""
         called = self._schema.called
         return {
-            name: quoted(called[name]) if name in called else _listing(every)
+            name: called[name] if name in called else _listing(every)
             for name, every in self._members.items()
         }
 
@@ -329,5 +314,5 @@ def _listing(every: list[Origin]) -> str:
 def _title(origin: Origin) -> str:
     """Return what a column, a part or a value is called."""
     part = f": {origin.part}" if origin.part else ""
-    value = f"={quoted(origin.value)}" if origin.value else ""
-    return f"{quoted(origin.column)}{part}{value}"
+    value = f"={origin.value}" if origin.value else ""
+    return f"{origin.column}{part}{value}"

@@ -30,6 +30,7 @@ cdef double _RECENT = 1000.0  # labels after which a stray counts 1/e
 def new_scale(double low=0.0, double high=0.0):
     """Return the scale of no labels; if `low` and `high` differ, they are the fixed range."""
     scale = np.zeros(EXTENDED_AT + 1)
+    scale[[LEAST, SECOND_LEAST]], scale[[SECOND_MOST, MOST]] = np.inf, -np.inf
     scale[LOW], scale[HIGH], scale[KNOWN] = low, high, low < high
     return scale
 
@@ -116,17 +117,15 @@ cpdef void learn_label(
 cdef void _extend(double label, double[::1] scale, double count, bint confirmed) noexcept nogil:
     """Take the label into the range."""
     # Keep the label among the extremes; beyond the range only if another confirms it.
-    if count <= STABLE_FROM:
-        _order(label, scale, count)
-    elif label < scale[LOW] or label > scale[HIGH]:
+    if count > STABLE_FROM and (label < scale[LOW] or label > scale[HIGH]):
         side = BELOW if label < scale[LOW] else ABOVE
         if confirmed:
-            _order(scale[side], scale, count)
-            _order(label, scale, count)
+            _order(scale[side], scale)
+            _order(label, scale)
             scale[STRAYS], scale[EXTENDED_AT] = 0.0, count
         scale[side], scale[side + 1] = label, count
     else:
-        _order(label, scale, count)
+        _order(label, scale)
     # The range follows the second extremes, and never shrinks from the fourth label on.
     cdef bint few = count < STABLE_FROM
     low = scale[LEAST] if few else min(scale[SECOND_LEAST], scale[SECOND_MOST])
@@ -150,17 +149,8 @@ cdef void _begin(double[::1] scale) noexcept nogil:
     scale[SQUARES] = squares * (scale[WEIGHT] / STABLE_FROM)
 
 
-cdef void _order(double label, double[::1] scale, double count) noexcept nogil:
-    """Keep the two least and the two largest labels; of fewer than two, one counts twice."""
-    if count == 1.0:
-        for place in range(LEAST, MOST + 1):
-            scale[place] = label
-        return
-    if count == 2.0:
-        low, high = min(label, scale[LEAST]), max(label, scale[LEAST])
-        scale[LEAST], scale[SECOND_LEAST] = low, high
-        scale[SECOND_MOST], scale[MOST] = low, high
-        return
+cdef void _order(double label, double[::1] scale) noexcept nogil:
+    """Keep the two least and the two largest labels."""
     if label < scale[LEAST]:
         scale[SECOND_LEAST], scale[LEAST] = scale[LEAST], label
     elif label < scale[SECOND_LEAST]:

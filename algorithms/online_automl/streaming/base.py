@@ -19,7 +19,7 @@ from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import racing_of
 from leaseboard.algorithms.online_automl.safe.predictor import SingleExample
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
+from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.values import (
     importance_of,
@@ -129,17 +129,7 @@ class OnlineModel:
             raise UsageError(self._refuses)
 
     def _predict_block(self, X: ArrayLike) -> Floats:
-        examples = examples_of(X)
-        if examples and not is_frame(X):  # whose columns are known by their places alone
-            named = self._features.values(dict.fromkeys(examples[0], 0.0))
-            absent = self._features.absent(named)
-            if absent:
-                raise UsageError(
-                    f"columns {', '.join(repr(name) for _, name in absent)} were learned and are"
-                    " not in the block: add them, or name those that are there by a DataFrame's"
-                    " columns, where an absent feature counts 0"
-                )
-        return np.array([self._predict(x) for x in examples], dtype=np.float32)
+        return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one; return progressive predictions of numbers."""

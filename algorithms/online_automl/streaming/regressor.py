@@ -212,7 +212,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         Parameters
         ----------
         X : array-like of numbers or DataFrame, shape (n_examples, n_features)
-            A column that a DataFrame does not have counts 0.
+            A column that is not there counts 0.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         Raises
         ------
         UsageError
-            If an array holds other things than numbers, or has too few columns.
+            If an array holds other things than numbers.
         """
         return in_kind(X, self._predict_block(X))
 

@@ -74,6 +74,7 @@ def test_beyond_the_limit_the_regression_is_on_selected_features(task):
     in_two = [halves.learn_many(x[rows], labels[rows]) for rows in (slice(250), slice(250, 600))]
 
     assert np.concatenate(in_two).tolist() == reported.tolist()
+    assert halves.predict_waiting(x[:2], 0)[0] == selected.predict_waiting(x, 0)[0]
     assert exact.notes() == {}
     assert 2 <= selected.notes()["selected_features"] < 10
     if task == "regression":

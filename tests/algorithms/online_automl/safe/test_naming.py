@@ -28,8 +28,8 @@ def test_what_a_configuration_has_is_reported_in_words():
 
     assert reported.parameters(VWConfiguration(pairs, 0.25, names)) == {
         "interactions": [
-            "'temp: °C' × last 3 labels",
-            "'temp: °C' × (office hours, wind)",
+            "temp: °C × last 3 labels",
+            "temp: °C × (office hours, wind)",
             "(office hours, wind) × (a … d)",
         ],
         "features": "standardised, last 3 labels, seasonal lag",
