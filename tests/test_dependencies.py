@@ -20,8 +20,6 @@ LOCKED = dict(re.findall(r"^([\w.-]+)(?:\[.*\])?==(\S+)", LOCK, re.MULTILINE))
 OWN = {"leaseboard", "benchmarks", "tests"}
 ELSEWHERE = ("tasks/evaluate/framework_",)
 """Programs that run in environments of other libraries."""
-OPTIONAL = {"algorithms/online_automl/streaming/blocks.py": {"river"}}
-"""Modules that are for users of a library, and imported with it alone."""
 
 
 def names(lines):
@@ -44,9 +42,7 @@ def undeclared(folders, declared, skipped=()):
         place = path.relative_to(ROOT).as_posix()
         if place.startswith(skipped):
             continue
-        for name in (
-            set(imports(path)) - OWN - sys.stdlib_module_names - OPTIONAL.get(place, set())
-        ):
+        for name in set(imports(path)) - OWN - sys.stdlib_module_names:
             if not {canonicalize_name(each) for each in providers.get(name, [name])} & declared:
                 found.setdefault(name, []).append(place)
     return found

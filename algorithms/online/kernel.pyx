@@ -239,6 +239,7 @@ cdef class Pool(Buffers):
         self.looked = False
 
     cdef void look(self, const float *example, bint looked, float *predictions) noexcept nogil:
+        cdef Py_ssize_t column, slot, group
         cdef float *values = &self._values[2]
         cdef Vector predicted
         if looked and self.looked:
@@ -253,6 +254,7 @@ cdef class Pool(Buffers):
         self.looked = True
 
     cdef void take(self, float label, float importance) noexcept nogil:
+        cdef Py_ssize_t group
         for group in range(self._n_terms.shape[0]):
             _take(self, group, label, importance)
         self.looked = False
@@ -456,6 +458,8 @@ cdef inline void _take(Pool pool, Py_ssize_t which, float label, float importanc
     cdef Vector prediction, error, gradient, norm = zero, moves = zero, weight, mean, scale
     cdef Vector update
     cdef Mask idle
+    cdef Py_ssize_t k
+    cdef int lane
     # VW extends the range with the current label first, then computes its gradient; its square
     # is 0 where nothing is to be learned.
     group.low = pick(less(every, group.low), every, group.low)
@@ -530,6 +534,7 @@ cdef void _copy(Pool pool, Py_ssize_t which, Py_ssize_t k, bint back) noexcept n
 
 cdef void _give_back(Pool pool, Py_ssize_t which) noexcept nogil:
     """Let all terms of a cell be as the last one."""
+    cdef Py_ssize_t k
     for k in range(pool._n_terms[which] - 1, -1, -1):
         _copy(pool, which, k, True)
 

@@ -275,7 +275,8 @@ class OneVsRest(Saved):
         last = np.arange(max(0, self.at - REMEMBERED), self.at) % REMEMBERED
         rows, weights = self.rows[last], self.weights[last]
         if number >= 2:
-            race = self._race_of_one(number)
+            race = self._race_of_one()
+            race.share(max(self.expected, 1 + number) + 1)
             events = [*race.open()]
             # Nothing is changed until here.
             self.races.append(race)
@@ -299,11 +300,10 @@ class OneVsRest(Saved):
         if self.pool is not None:
             self.pool.grow(self.schema.n_features, self.n_classes)
 
-    def _race_of_one(self, number: int) -> Race:
-        """Return a race of one class of many, which share the members, and memory."""
+    def _race_of_one(self) -> Race:
+        """Return a race of one class of many, which share the members."""
         race = self.new_race(self.schema)
         race.release_pool()
-        race.share(max(self.expected, 1 + number) + 1)
         return race
 
     # -- inspection ---------------------------------------------------------------------------
@@ -320,7 +320,7 @@ class OneVsRest(Saved):
             self.pool = self.races[0].release_pool()
             assert self.pool is not None
             self.pool.grow(self.schema.n_features, self.n_classes)
-        self.races += [self._race_of_one(2 + k) for k, _ in enumerate(state["arrived"][1:])]
+        self.races += [self._race_of_one() for _ in state["arrived"][1:]]
         self.mixture.grow(self.schema.n_features, self.n_classes)
         super().fill(state)
         self.record(0, ())

@@ -245,6 +245,14 @@ class FeatureMap:
         new = sorted((key for key in values if key not in self._columns), key=by_name)
         return {key: values.origins.get(key) or Origin(key[1]) for key in new}
 
+    def absent(self, values: Values) -> list[Key]:
+        """Return the keys of what was learned that are not among `values`, in order."""
+        return [
+            key
+            for key, each in self._columns.items()
+            if key not in values and each.origin.part != MISSING
+        ]
+
     def extended(self, keys: Mapping[Key, Origin]) -> FeatureMap:
         """Return a copy in which every one of `keys`, see `unknown`, has a column."""
         grown = copy.copy(self)

@@ -60,9 +60,7 @@ from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.safe.expansion cimport (
     LAST, RIDGE, RIDGE_ON_PAST, SEASON,
 )
-from leaseboard.algorithms.online_automl.safe.mixture cimport mean_of, share
-
-from leaseboard.algorithms.online_automl.safe.mixture import SHARES
+from leaseboard.algorithms.online_automl.safe.mixture cimport _SHARES, mean_of, share
 
 VARIANCE = 0.1
 """Of each weight at first, and at most."""
@@ -93,7 +91,7 @@ def regret_bound(Py_ssize_t n_experts):
     >>> round(regret_bound(7), 3)
     3.546
     """
-    return log(n_experts) + SHARES
+    return log(n_experts) + _SHARES
 
 
 cpdef double average(const double[::1] probabilities, const double[::1] state) noexcept nogil:

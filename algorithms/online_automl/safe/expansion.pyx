@@ -217,6 +217,15 @@ cdef class FeatureExpansion(Buffers):
         self.expand(row)
         return row
 
+    def state(self):
+        """See `leaseboard.algorithms.plain.Saved.state`."""
+        return {"shares": self.shares, **super().state()}
+
+    def fill(self, state):
+        """See `Saved.fill`; how many share memory is part of the state."""
+        self.__init__(self.d, self.classes, state["shares"])
+        super().fill(state)
+
     def __deepcopy__(self, memo):
         other = FeatureExpansion(self.d, self.classes, self.shares)
         other.fill(self.state())

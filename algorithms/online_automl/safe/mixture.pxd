@@ -13,6 +13,9 @@ cpdef enum:  # the columns of `Mixture.sums`
     ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES
 
 
+cdef extern from *:
+    double _SHARES "1.6"  # an upper bound of the sum of ln 1 / (1 - α_t)
+
 cpdef double share(double since) noexcept nogil
 
 

@@ -130,10 +130,10 @@ cdef double _ALIKE = 3e-4
 FIRST_SHARE = 0.98
 """π of the first expert."""
 
-SHARES = 1.6
+SHARES = _SHARES
 """An upper bound of A."""
 
-cdef double _FIRST_SHARE = FIRST_SHARE, _SHARES = SHARES
+cdef double _FIRST_SHARE = FIRST_SHARE
 
 
 def new_aggregate(Py_ssize_t n_experts):

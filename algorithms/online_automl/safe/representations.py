@@ -218,7 +218,13 @@ class Words:
 
     @cached_property
     def _members(self) -> dict[str, list[Origin]]:
-        return members(self._schema)
+        """What each namespace holds: columns, or parts of them."""
+        schema = self._schema
+        origins = schema.origins or tuple(map(Origin, schema.features))
+        return {
+            name: list(dict.fromkeys(replace(origins[column], value="") for column in columns))
+            for name, columns in zip(schema.namespaces, schema.columns, strict=True)
+        }
 
     @cached_property
     def _titles(self) -> dict[str, str]:
@@ -283,28 +289,6 @@ class Words:
         return f"({title})" if several and home not in self._schema.called else title
 
 
-def members(schema: Schema) -> dict[str, list[Origin]]:
-    """Return what each namespace holds: columns or parts of them, or some of their values.
-
-    The latter where those of a column are not all in one namespace, or it has only one.
-    """
-    origins = schema.origins or tuple(map(Origin, schema.features))
-    homes: dict[Origin, list[str]] = {}
-    for name, columns in zip(schema.namespaces, schema.columns, strict=True):
-        for column in columns:
-            homes.setdefault(replace(origins[column], value=""), []).append(name)
-
-    def member(one: Origin) -> Origin:
-        together = replace(one, value="")
-        at = homes[together]
-        return one if len({*at}) > 1 or (not one.part and len(at) == 1) else together
-
-    return {
-        name: list(dict.fromkeys(member(origins[column]) for column in columns))
-        for name, columns in zip(schema.namespaces, schema.columns, strict=True)
-    }
-
-
 def _listing(every: list[Origin]) -> str:
     """Return what is in a namespace, of many the first and the last."""
     titles = [_title(one) for one in every]
@@ -312,7 +296,5 @@ def _listing(every: list[Origin]) -> str:
 
 
 def _title(origin: Origin) -> str:
-    """Return what a column, a part or a value is called."""
-    part = f": {origin.part}" if origin.part else ""
-    value = f"={origin.value}" if origin.value else ""
-    return f"{origin.column}{part}{value}"
+    """Return what a column or a part of one is called."""
+    return f"{origin.column}: {origin.part}" if origin.part else origin.column

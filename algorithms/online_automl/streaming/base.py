@@ -1,7 +1,13 @@
-"""Base of the classes for streams: growth, state, inspection."""
+"""Base of the classes for streams: growth, state, inspection, blocks of examples.
 
-from collections.abc import Hashable, Iterable, Mapping
+River stays optional: without it the models work the same, except for what River gives its
+estimators (``clone``, ``mutate``, ``|`` and others). Its base classes load in milliseconds.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,16 +25,23 @@ from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import racing_of
 from leaseboard.algorithms.online_automl.safe.predictor import SingleExample
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.values import (
     importance_of,
     importances_of,
     is_gap,
     labels_of,
+    seconds_of,
     standard_value,
     text_of,
+    unique_names,
 )
+
+MiniBatchRegressor: Any = object
+MiniBatchClassifier: Any = object
+with suppress(ImportError):  # also of a river.py of the user's
+    river = import_module("river.base")
+    MiniBatchRegressor, MiniBatchClassifier = river.MiniBatchRegressor, river.MiniBatchClassifier
 
 MOST_ENTITIES = 100_000
 """Those of a column that is named; later ones are predicted as one that was never seen."""
@@ -127,9 +140,6 @@ class OnlineModel:
         """Raise UsageError if the model was loaded where it cannot learn."""
         if self._refuses:
             raise UsageError(self._refuses)
-
-    def _predict_block(self, X: ArrayLike) -> Floats:
-        return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one; return progressive predictions of numbers."""
@@ -436,3 +446,49 @@ class OnlineModel:
     def _number_of(self, y: Any) -> float:
         """Return the number that a label is to a race."""
         return float(y)
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether `X` is a DataFrame, whose columns have names."""
+    return hasattr(X, "columns")
+
+
+def examples_of(X: Any) -> list[dict[Hashable, Any]]:
+    """Return the rows of a DataFrame, or of an array, whose columns are called 0, 1, 2..."""
+    if is_frame(X):
+        # pandas is heavy
+        from leaseboard.algorithms.tables.column_types import standard_types, with_dates
+
+        unique_names(X.columns)
+        records: list[dict[Hashable, Any]] = with_dates(standard_types(X)).to_dict("records")
+        return records
+    given = np.asarray(X)
+    if given.dtype.kind == "m":
+        given = seconds_of(given)
+    if given.shape == (0,):
+        return []
+    if given.dtype.kind not in "fiub" or given.ndim != 2:
+        raise UsageError(
+            f"a block of shape {given.shape} and type {given.dtype} must hold numbers and be of"
+            " shape (n_examples, n_features): make a DataFrame of other values, or use learn_one"
+        )
+    names = list(map(str, range(given.shape[1])))
+    return [dict(zip(names, row, strict=True)) for row in given.tolist()]
+
+
+def in_kind(X: Any, answers: Sequence[Any] | NDArray[Any]) -> Any:
+    """Return one answer a row: for a DataFrame a Series with its index, for an array an array."""
+    if is_frame(X):
+        import pandas as pd  # heavy, and callers with a DataFrame have loaded it
+
+        return pd.Series(answers, index=X.index)
+    return np.asarray(answers)
+
+
+def shares_in_kind(
+    X: Any, rows: Sequence[Mapping[Hashable, float]], classes: Sequence[Any]
+) -> Any:
+    """Return a DataFrame with a row for each of `X` and a column for each class."""
+    import pandas as pd
+
+    return pd.DataFrame(rows, index=getattr(X, "index", None), columns=list(classes))

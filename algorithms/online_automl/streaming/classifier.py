@@ -13,9 +13,9 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
-from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
-from leaseboard.algorithms.online_automl.streaming.blocks import (
+from leaseboard.algorithms.online_automl.streaming.base import (
     MiniBatchClassifier,
+    OnlineModel,
     examples_of,
     in_kind,
     shares_in_kind,

@@ -11,11 +11,12 @@ from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.late import LateNumbers
 from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, parts_of
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
-from leaseboard.algorithms.online_automl.streaming.blocks import (
+from leaseboard.algorithms.online_automl.streaming.base import (
     MiniBatchRegressor,
+    OnlineModel,
     examples_of,
     in_kind,
+    is_frame,
 )
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import labels_of, regression_label
@@ -212,7 +213,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         Parameters
         ----------
         X : array-like of numbers or DataFrame, shape (n_examples, n_features)
-            A column that is not there counts 0.
+            A column that a DataFrame does not have counts 0.
 
         Returns
         -------
@@ -221,9 +222,19 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         Raises
         ------
         UsageError
-            If an array holds other things than numbers.
+            If an array holds other things than numbers, or has too few columns.
         """
-        return in_kind(X, self._predict_block(X))
+        examples = examples_of(X)
+        if examples and not is_frame(X):  # whose columns are known by their places alone
+            named = self._features.values(dict.fromkeys(examples[0], 0.0))
+            absent = self._features.absent(named)
+            if absent:
+                raise UsageError(
+                    f"columns {', '.join(repr(name) for _, name in absent)} were learned and are"
+                    " not in the block: add them, or name those that are there by a DataFrame's"
+                    " columns, where an absent feature counts 0"
+                )
+        return in_kind(X, np.array([self._predict(x) for x in examples], dtype=np.float32))
 
     # Forecasts of a block of rows, none of whose labels is known before all are predicted
 

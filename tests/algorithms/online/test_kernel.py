@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online.kernel import LOGISTIC, LOSSES, SQUARED, KernelModels
-from leaseboard.algorithms.online.schema import Schema, VWConfiguration, generated, stream_schema
+from leaseboard.algorithms.online.schema import (
+    Schema,
+    VWConfiguration,
+    generated,
+    hash_name,
+    stream_schema,
+)
 from leaseboard.algorithms.reference.libraries import OPTIONS, Wheel, text_line
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.encoding import as_stream
@@ -213,3 +219,23 @@ def test_a_branch_starts_with_its_parents_prediction_and_goes_its_own_way():
     assert found[:, 1].tolist() == found[:, 0].tolist()
     assert (found[0, 1:] == found[0, 0]).all()
     assert (found[1, 2:] != found[1, 0]).all()
+
+
+MASK = 2**18 - 1
+names = st.text(
+    st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=12
+)
+
+
+def test_names_hash_as_in_vw():
+    with vowpalwabbit.Workspace(arg_list=["--quiet", "-b", "18"]) as workspace:
+
+        @settings(max_examples=100)
+        @given(space=names, feature=names | st.integers(0, 10**9).map(str))
+        def check(space, feature):
+            seed = hash_name(space, 0)
+
+            assert seed == workspace.hash_space(space)
+            assert hash_name(feature, seed) & MASK == workspace.hash_feature(feature, seed)
+
+        check()

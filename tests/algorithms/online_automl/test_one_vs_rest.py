@@ -5,12 +5,22 @@ import math
 import numpy as np
 import pytest
 
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ClassChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    of,
+)
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.class_mixture import N_EXPERTS
-from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
+from leaseboard.algorithms.online_automl.one_vs_rest import FIRST, OneVsRest
 from leaseboard.algorithms.online_automl.racing import racing_of
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 from leaseboard.algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.testing import Tiny, tiny_environment
 
 D = 3
 SCHEMA = Schema(("a", "b", "c"), ((0,), (1,), (2,)), ("x", "y", "z"))
@@ -73,3 +83,21 @@ def test_races_and_the_leaderboard_have_ridge_on_the_same_features(classes, feat
         assert expansion.memory.shape == ridge.expansion.memory.shape
     assert (classes + 1) * expansion.ridge.triangle.nbytes <= 2**27 + 2**20
     assert (classes + 1) * expansion.memory.nbytes <= 2**24 + 2**21
+
+
+def test_the_champion_is_the_whole_with_one_of_each_class():
+    environment = tiny_environment("stream", Tiny(classes=3))
+    log = list(play("online-automl", registry.build("online-automl", {"b": 4}), environment, 0))
+    (champion,) = of(log, ChampionChanged)
+    (scored,) = of(log, ConfigurationScored)
+    whole = of(log, ConfigurationAdmitted)[-1]
+    first, *others = environment.stream.classes
+
+    assert champion.configuration == scored.configuration == whole.configuration
+    assert scored.value == environment.score().value
+    assert [*whole.parameters] == [first, *others]
+    assert whole.parameters[first] == FIRST
+    last = {e.label: e.configuration for e in of(log, ClassChampionChanged)}
+    known = {e.configuration: dict(e.parameters) for e in of(log, ConfigurationAdmitted)}
+    for label in others:
+        assert {"class": label, **whole.parameters[label]} == known[last[label]]

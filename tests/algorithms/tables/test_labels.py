@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
+from leaseboard.algorithms.online_automl.streaming.base import examples_of
 from leaseboard.algorithms.tables.values import (
     codes_of,
 )

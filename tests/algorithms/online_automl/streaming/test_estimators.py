@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -68,3 +70,12 @@ def test_two_groups_go_on_as_lines_where_no_row_has_been():
 
     found = [model.predict_one({"price": 9.0, "weekend": weekend}) for weekend in (False, True)]
     assert found == pytest.approx([20, 70], abs=2)
+
+
+def test_no_intervals_are_made_up_before_there_is_evidence():
+    model = OnlineAutoMLRegressor(b=3)
+
+    assert model.predict_interval_one({"a": 1.0}, level=0.5) == (-math.inf, math.inf)
+    for t in range(8):
+        model.learn_one({"a": float(t)}, float(t * t))
+    assert model.predict_interval_one({"a": 1.0}) == (-math.inf, math.inf)

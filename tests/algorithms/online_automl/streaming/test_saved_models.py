@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import pickle
 import zipfile
@@ -51,6 +52,21 @@ def test_a_saved_model_goes_on_exactly(settings, tmp_path):
     assert [*map(to_json, model.history)] == [*map(to_json, double.history)]
     assert model.live == double.live
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "model"]
+
+
+@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+def test_an_unpickled_model_and_a_copy_are_the_same_model(kind):
+    x, y = product(250)
+    labels = y if kind is OnlineAutoMLRegressor else np.digitize(y, [-1, 3]).tolist()
+    model = kind(b=5)
+    model.learn_many(x, labels)
+    model.predict_one({0: 1.0}, id="waits")
+    model.about = {"shop": "north"}
+    doubles = [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
+    assert {double.dump() for double in doubles} == {model.dump()}
+    for one in (model, *doubles):
+        one.learn_many(x, labels)
+    assert {double.dump() for double in doubles} == {model.dump()}
 
 
 # Files that hold something else
