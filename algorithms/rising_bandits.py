@@ -144,10 +144,13 @@ class RisingPolicy(Policy):
     def _finish(self, arm: int) -> None:
         """Take `arm` from those that wait; eliminate if the round is over."""
         self._waiting[arm] = False
-        if not self._waiting.any():  # line 9: the round is over
+        if self._round_is_over():  # line 9
             strict = self.settings.strict
             self.candidates = survivors(self.lower, self.upper, self.candidates, strict=strict)
             self._waiting = self.candidates.copy()  # lines 10 to 14
+
+    def _round_is_over(self) -> bool:
+        return not self._waiting.any()
 
     def _bounds_of(self, arm: int, y: float, omega: float, known: bool) -> tuple[float, float]:
         upper = upper_bound(y, omega, self._steps_left(arm))
