@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.console import (
-    notify_listeners,
     output_folder,
     say,
     say_damage,
@@ -40,6 +39,7 @@ from leaseboard.tasks.machine.disk import FULL, reach
 from leaseboard.tasks.machine.terminal import Activity
 from leaseboard.tasks.pool.workers import Attempt
 from leaseboard.tasks.score.summary import Compared
+from leaseboard.tasks.score.summary import plain as as_text
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track.records import suite_key
 from leaseboard.tasks.track.store import TrackingError, has_runs
@@ -410,12 +410,9 @@ def show_board(
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
     from leaseboard.tasks.report.build import read_diagnostics
-    from leaseboard.tasks.score.summary import plain as as_text
-    from leaseboard.tasks.score.summary import show
 
     found = found or executor.call(plain.score, results, suite)
-    show(found)
-    notify_listeners(as_text(found))
+    say(as_text(found))
     page = executor.call(plain.report, out, found, suite)
     for line in lines_of(read_diagnostics(out)):
         say(line)

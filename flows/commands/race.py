@@ -270,11 +270,11 @@ def _show_all(results: list[Result], found: Compared, *, diagnosed: bool) -> Non
     """Print the leaderboard of several results, and the diagnostics of all."""
     from leaseboard.tasks.jobs.checks import lines_of
     from leaseboard.tasks.score.frame import rows_cut, to_frame
-    from leaseboard.tasks.score.summary import show
+    from leaseboard.tasks.score.summary import plain
 
     if len(results) > 1:
         say()
-        show(found)
+        say(plain(found))
     if diagnosed:
         cut = rows_cut(to_frame(results), {}) if len(results) == 1 else ""  # boards have it
         for line in filter(None, [cut, *lines_of(_diagnosed(results))]):

@@ -6,9 +6,10 @@ Its variables are set before it imports numpy, Prefect or MLflow.
 import os
 import platform
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -231,3 +232,11 @@ def working_seconds() -> tuple[float, float]:
     """Return CPU seconds, with those of children that were waited for, and wall seconds."""
     children = getrusage(RUSAGE_CHILDREN)
     return process_time() + children.ru_utime + children.ru_stime, perf_counter()
+
+
+@contextmanager
+def without_autologging() -> Iterator[None]:
+    """Keep MLflow's autologging, which the caller may have enabled, out of the fits within."""
+    mlflow = sys.modules.get("mlflow.utils.autologging_utils")
+    with mlflow.disable_autologging() if mlflow else nullcontext():
+        yield

@@ -19,13 +19,9 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Self, TypeVar
+from typing import IO, Self, TypeVar
 
 from leaseboard.tasks.machine.addresses import discreet
-
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.text import Text
 
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, but for the tab and the end of a line
@@ -48,21 +44,6 @@ def shown(text: str) -> str:
 def harmless(text: str) -> str:
     """Return `text` without signs that a terminal obeys and passwords given to this process."""
     return shown(discreet(text))
-
-
-def cell(text: str, style: str = "") -> Text:
-    """Return `text` for a table of `rich`: `harmless`, and not read as markup."""
-    from rich.text import Text
-
-    return Text(harmless(text), style)
-
-
-def show(made_of_cells: RenderableType, console: Console | None = None) -> None:
-    """Print a `rich` layout, on standard output unless a console is given."""
-    from rich.console import Console
-
-    with printing():
-        (console or Console(highlight=False)).print(made_of_cells)
 
 
 _ERASE = "\r\x1b[K"

@@ -5,10 +5,10 @@ Computed once, for the terminal, Markdown, the page and MLflow.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,8 +16,6 @@ import pandas as pd
 
 from leaseboard.algorithms.environments.arrival import IMMEDIATE
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.machine import terminal as screen
-from leaseboard.tasks.machine.terminal import cell
 from leaseboard.tasks.score.frame import (
     as_frame,
     by_measure,
@@ -42,8 +40,6 @@ from leaseboard.tasks.score.leaderboard import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from leaseboard.tasks.jobs.suites.suite import Suite
 
 
@@ -195,6 +191,8 @@ RELATIVE = "Relative loss: the loss over the best naive baseline's, less is bett
 LEFT_OUT = "Relative losses leave out datasets whose best baseline has loss 0:"
 FEWER = "Rank (n/N): over n of N datasets only, so compare it with care."
 TESTED = "Test: the same for the test score, which no algorithm saw."
+WIDTH = 80
+"""Signs of a line of words."""
 _LEFT = ("algorithm", "jobs")
 """The columns that hold no numbers."""
 
@@ -263,46 +261,17 @@ def notes(found: Compared) -> list[str]:
     return [text for text, counts in rules.items() if counts]
 
 
-def printable(found: Compared) -> Group:
-    """Return the leaderboard as something that `rich` prints; names are shown literally."""
-    from rich.console import Group
-    from rich.table import Table
-
-    board, shown = found.board, texts(found)
-    by = f", by {board.scale.metric}"
-    table = Table(
-        title=cell(found.title.removesuffix(by) + by),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+def plain(found: Compared) -> str:
+    """Return the leaderboard as text: its table, the answer in words, and the notes."""
+    shown, by = texts(found), f", by {found.board.scale.metric}"
+    padded = []
     for name in shown:
-        if name == "algorithm":
-            table.add_column(cell(name), overflow="fold", min_width=10)
-        else:  # numbers are never broken nor cut
-            width = max(map(len, [name, *shown[name]]))
-            table.add_column(cell(name), justify="right", no_wrap=True, min_width=width)
-    for row, place, ok in zip(shown.values, board.frame["place"], board.frame["ok"], strict=True):
-        style = "bold" if place == 1 and not board.one_set else "" if ok else "dim"
-        table.add_row(*map(cell, row), style=style)
-    said, rules = map(cell, found.answer.values()), (cell(note, "dim") for note in notes(found))
-    return Group(table, cell(""), *said, *rules)
-
-
-def plain(found: Compared, width: int = 120) -> str:
-    """Return the leaderboard as text without colours."""
-    from rich.console import Console
-
-    printed = io.StringIO()
-    console = Console(file=printed, width=width, color_system=None, highlight=False)
-    screen.show(printable(found), console)
-    return "".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())
-
-
-def show(found: Compared) -> None:
-    """Print the leaderboard on standard output."""
-    screen.show(printable(found))
+        cells = [name, *shown[name]]
+        align, width = str.ljust if name == "algorithm" else str.rjust, max(map(len, cells))
+        padded.append([align(cell, width) for cell in cells])
+    said = [fill(each, WIDTH) for each in (*found.answer.values(), *notes(found))]
+    rows = [" ".join(row).rstrip() for row in zip(*padded, strict=True)]
+    return "\n".join([found.title.removesuffix(by) + by, *rows, "", *said])
 
 
 def markdown(found: Compared) -> str:

@@ -18,7 +18,7 @@ from leaseboard.tasks.fetch.loading import with_options
 from leaseboard.tasks.jobs.job import Result, first_fault
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.models.automl.validation import without_autologging
+from leaseboard.tasks.machine.environment import without_autologging
 from leaseboard.tasks.pool.workers import run_one
 from leaseboard.tasks.score.frame import to_frame
 from leaseboard.tasks.score.summary import Compared, compared, plain
@@ -106,7 +106,7 @@ class Leaderboard:
         )
 
     def __str__(self) -> str:
-        return "\n".join([plain(self.comparison), *self.failures]).rstrip("\n")
+        return "\n".join([plain(self.comparison), *self.failures])
 
     __repr__ = __str__
 

@@ -34,6 +34,7 @@ from leaseboard.tasks.evaluate.optimisers import KINDS
 from leaseboard.tasks.evaluate.scoring import FASTEST
 from leaseboard.tasks.evaluate.spaces import SUITED, Space, load_space
 from leaseboard.tasks.evaluate.trials import Task
+from leaseboard.tasks.machine.environment import without_autologging
 from leaseboard.tasks.models.automl.policy_search import (
     PolicySearch,
     able,
@@ -45,7 +46,6 @@ from leaseboard.tasks.models.automl.validation import (
     default_cv,
     folds_of,
     warn_of_dates,
-    without_autologging,
 )
 from leaseboard.tasks.preprocess.encoders import TableEncoder
 

@@ -38,11 +38,11 @@ from leaseboard.algorithms.events import (
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import resolve
+from leaseboard.tasks.machine.environment import without_autologging
 from leaseboard.tasks.models.automl.validation import (
     Validation,
     audited,
     warn_of_dates,
-    without_autologging,
 )
 
 SMALL = 10_000

@@ -1,9 +1,6 @@
 """A search as it runs: its rows to train on and to validate on, its audit, MLflow kept out."""
 
-import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,11 +185,3 @@ def audited(
         log.append(event)
     auditor.close()
     return auditor
-
-
-@contextmanager
-def without_autologging() -> Iterator[None]:
-    """Keep MLflow's autologging, which the caller may have enabled, out of the fits within."""
-    mlflow = sys.modules.get("mlflow.utils.autologging_utils")
-    with mlflow.disable_autologging() if mlflow else nullcontext():
-        yield
