@@ -40,7 +40,7 @@ from leaseboard.tasks.folder.results import (
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
-from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members, suite_path
+from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suites
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import (
     conf_files,
@@ -88,12 +88,11 @@ def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
     - `out`: the folder of a suite, which need not exist, or one of all folders of a group's.
     """
     conf = environment.conf_dir()
-    names, opened = members(name, conf), []
-    for one in names:
-        suite = with_baselines(load_suite(one, conf))
-        check_suite(suite, suite_path(one, conf))
+    (group, suites), opened = load_suites(name, conf), []
+    for suite in map(with_baselines, suites):
+        check_suite(suite)
         home = out or Path("runs") / suite.name
-        if out is not None and names != [name]:
+        if out is not None and group:
             home = out / suite.name
         opened.append((suite, home.resolve()))
     return opened

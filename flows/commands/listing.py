@@ -80,16 +80,12 @@ def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
 
 def _suites(folder: Path) -> Rows:
     from leaseboard.tasks.jobs.suites import suite
-    from leaseboard.tasks.machine.yaml_files import load_yaml
 
     rows = []
     for name in suite.suite_names(folder):
-        path = suite.suite_path(name, folder)
-        group = suite.is_group(path)
-        suites = [suite.load_suite(each, folder) for each in suite.members(name, folder)]
+        group, suites = suite.load_suites(name, folder)
         size = sum(len(each.jobs()) for each in suites)
-        title = load_yaml(path, suite.SuiteGroup).title if group else suites[0].title
-        rows.append((name, title, f"{size} jobs"))
+        rows.append((name, (group or suites[0]).title, f"{size} jobs"))
     return rows
 
 
@@ -165,10 +161,10 @@ def mirror_data(
     Example: leaseboard data mirror my-mirror tables streams
     """
     from leaseboard.tasks.fetch import inventory
-    from leaseboard.tasks.jobs.suites.suite import load_suite, members
+    from leaseboard.tasks.jobs.suites.suite import load_suites
 
     home = environment.conf_dir()
-    named = [load_suite(each, home) for suite in suites or () for each in members(suite, home)]
+    named = [each for suite in suites or () for each in load_suites(suite, home)[1]]
     wanted = sorted({entry.data for suite in named for entry in suite.data}) if suites else None
     whole = []
     for name, is_whole, detail in inventory.build_mirror(folder, wanted):

@@ -18,7 +18,6 @@ from leaseboard.algorithms import plugins, registry
 from leaseboard.algorithms.base import setting_names
 from leaseboard.algorithms.errors import LeaseboardError, UserFileError
 from leaseboard.algorithms.plugins import Plugin, blamed, file_of
-from leaseboard.algorithms.reference.frameworks import OnTable, OutsideSearch, StreamFramework
 from leaseboard.tasks.jobs.environments import KINDS
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.machine.versions import hash_of, reached
@@ -172,16 +171,10 @@ def pinned(job: Job) -> str:
     >>> pinned(Job("online-automl", "synthetic:fried", seed=0, environment_seed=0))
     ''
     """
+    from leaseboard.tasks.evaluate import venv
+
     added = "".join(f" {each.source}" for each in plugins_of(job))
-    algorithm = _built(job)
-    if not isinstance(algorithm, StreamFramework | OnTable | OutsideSearch):
+    if registry.file_of(job.algorithm):
         return added
-    from leaseboard.tasks.evaluate import venv  # for jobs of frameworks alone
-
-    system = algorithm.system
+    system = getattr(registry.build(job.algorithm, job.settings), "system", "")
     return f" pins {venv.digest(system)}{added}" if system in venv.names() else added
-
-
-def _built(job: Job) -> object:
-    outside = registry.file_of(job.algorithm)
-    return None if outside else registry.build(job.algorithm, job.settings)

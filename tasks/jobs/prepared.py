@@ -135,19 +135,14 @@ class Prepared:
         if self.parts is None:
             return None
         found, parts = load_mapped(self.parts)
-        if found != (asked := _made_of(job, kind, digest)):
+        if found != (asked := f"{_group(job, kind)} of {digest}"):
             raise DataError(f"{self.parts}: made of {found}, not of {asked}: prepare it again")
         return parts
 
 
-def environment_of(job: Job) -> str:
-    """Return the kind of environment that `job` runs in."""
-    return describe(job.algorithm, job.settings).environment
-
-
 def group(job: Job) -> str:
     """Return the name of the parts that `job` shares with others on its data."""
-    return _group(job, environment_of(job))
+    return _group(job, describe(job.algorithm, job.settings).environment)
 
 
 def _group(job: Job, kind: str) -> str:
@@ -156,20 +151,17 @@ def _group(job: Job, kind: str) -> str:
     return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _made_of(job: Job, kind: str, digest: str) -> str:
-    return f"{_group(job, kind)} of {digest}"
-
-
 def prepare(data: CachedDataset, job: Job) -> Prepared:
     """Preprocess the data of `job` for its environment, once, next to the data.
 
     Raises LeaseboardError if the environment cannot take the data.
     """
-    kind = environment_of(job)
-    folder = data.folder / _group(job, kind)
-    if not folder.exists():
-        parts = environments.parts(kind, data.open(), job)
+    kind = describe(job.algorithm, job.settings).environment
+    name = _group(job, kind)
+    if not (data.folder / name).exists():
+        options = environments.resolve(kind, job.environment)
+        parts = options.parts(environments.divided(data.open(), job), job.environment_seed)
         if parts is None:
             return Prepared(data.folder)
-        dump_once(lambda: (_made_of(job, kind, data.digest), parts), folder)
-    return Prepared(data.folder, folder)
+        dump_once(lambda: (f"{name} of {data.digest}", parts), data.folder / name)
+    return Prepared(data.folder, data.folder / name)

@@ -33,8 +33,6 @@ Rows = NDArray[Any] | slice
 
 WIDEST = 1024
 """Indicators of a column at most: more categories share them, as in feature hashing."""
-BLOCK = 1000
-"""Rows that are scaled at once."""
 
 
 class _Encoder(TransformerMixin, BaseEstimator):
@@ -111,36 +109,29 @@ class TableEncoder(_Encoder):
 
         Raises DataError for infinite values.
         """
-        if self.scale != "standard":
-            return self._encoded(frame).astype(np.float32, copy=False)
-        scaled = np.empty((len(frame), len(self.kinds_)), dtype=np.float32)
-        for start in range(0, len(frame), BLOCK):
-            features = self._encoded(frame[start : start + BLOCK])
+        features = self._encoded(frame)
+        if self.scale == "standard":
             # A value beyond float32 by the training rows' spread becomes the largest.
-            features = (features - self.center_) / self.spread_
-            scaled[start : start + BLOCK] = np.clip(features, -LARGEST, LARGEST)
-        return scaled
+            features = np.clip((features - self.center_) / self.spread_, -LARGEST, LARGEST)
+        return features.astype(np.float32, copy=False)
 
     def _encoded(self, frame: pd.DataFrame) -> Floats:
         """Return the features before they are scaled."""
         exact = np.float64 if self.scale == "standard" else np.float32
-        features = np.empty((len(frame), len(self.kinds_)), dtype=exact)
-        start, code = 0, int(np.sum(self.kinds_ != CODE))
+        blocks, codes = list[Floats](), list[Floats]()
         every = zip(self.categories_, self.medians_, self._columns(frame), strict=True)
         for kept, median, column in every:
-            stop = start + (1 if kept is None else min(len(kept), WIDEST))
             if kept is None:
                 numbers = reals(column).astype(exact)
-                features[:, start] = np.where(np.isnan(numbers), exact(median), numbers)
-            else:
-                at = places(column, kept)
-                shared = np.where(at < 0, at, at % WIDEST)
-                features[:, start:stop] = shared[:, None] == np.arange(stop - start)
-                if self._has_code(kept):
-                    features[:, code] = at
-                    code += 1
-            start = stop
-        return features
+                blocks.append(np.where(np.isnan(numbers), exact(median), numbers)[:, None])
+                continue
+            at = places(column, kept)
+            shared = np.where(at < 0, at, at % WIDEST)
+            indicators = shared[:, None] == np.arange(min(len(kept), WIDEST))
+            blocks.append(indicators.astype(exact))
+            if self._has_code(kept):
+                codes.append(at[:, None].astype(exact))
+        return np.hstack([*blocks, *codes])
 
     def _has_code(self, kept: list[str] | None) -> bool:
         return self.codes and kept is not None and len(kept) > 2

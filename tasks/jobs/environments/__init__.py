@@ -132,12 +132,6 @@ def resolve(kind: str, given: Mapping[str, Any]) -> Any:
     return options
 
 
-def parts(kind: str, dataset: Dataset, job: Job) -> Any:
-    """Return what the environment of `job` is made of; None if it preprocesses on demand."""
-    options = resolve(kind, job.environment)
-    return options.parts(divided(dataset, job), job.environment_seed)
-
-
 def divided(dataset: Dataset, job: Job) -> Dataset:
     """Return the dataset with the rule by which `job` divides its rows."""
     return replace(dataset, split=job.environment.get("split"))

@@ -84,14 +84,14 @@ class Planned:
         return not (self.done or self.obstacle or self.fault)
 
 
-def check_suite(suite: Suite, path: Path | None = None) -> None:
-    """Check every algorithm, setting and data reference of the suite, which `path` may hold.
+def check_suite(suite: Suite) -> None:
+    """Check every algorithm, setting and data reference of the suite.
 
     A user's file that cannot be used is not an error of the suite: its jobs alone fail.
 
     Raises UsageError with file, line and key of what does not exist or cannot be.
     """
-    kinds: dict[str, str] = {}
+    path, kinds = suite.path, dict[str, str]()
     for i, contender in enumerate(suite.algorithms):
         with _located(path, "algorithms", i, "algorithm"):
             fault = _fault(contender.algorithm, None)

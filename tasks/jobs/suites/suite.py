@@ -22,12 +22,13 @@ from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.jobs.checks import Codes, Requirement
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.machine.environment import conf_files
-from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml, where
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml
 from leaseboard.tasks.processes.child import Limits
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Name = Annotated[str, Field(max_length=200)]
 Settings = dict[str, Any]
+YAML = (".yaml", ".yml")
 Value = TypeVar("Value")
 
 
@@ -153,6 +154,7 @@ class Suite(Strict):
     """Codes of diagnostics that are not shown, such as `LB003`."""
     name: str = ""
     """The file's own name replaces it."""
+    _path: Path | None = PrivateAttr(default=None)
     _wanted: Mapping[tuple[str, str], int] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -191,6 +193,11 @@ class Suite(Strict):
             for entry in self.data
             if requirement.data in ("", entry.data, entry.name)
         ]
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it was read from, if any."""
+        return self._path
 
     @property
     def data_names(self) -> dict[str, str]:
@@ -259,34 +266,6 @@ def suite_names(conf: Path) -> list[str]:
     return sorted(conf_files("suites", conf))
 
 
-def load_suite(name: str, conf: Path) -> Suite:
-    """Return the suite called `name` in ``suites`` of `conf`, a shipped one, or a YAML file's.
-
-    Raises UsageError with the nearest name, or with file, line and key path of what is wrong in
-    the YAML.
-    """
-    path = suite_path(name, conf)
-    if is_group(path):
-        raise UsageError(f"{name} is a group of suites: name one of those in {path}")
-    return load_yaml(path, Suite).model_copy(update={"name": path.stem})
-
-
-def is_group(path: Path) -> bool:
-    """Return whether a YAML file names suites in the place of data and algorithms."""
-    return "suites" in read_yaml(path)[1]
-
-
-def suite_path(name: str, conf: Path) -> Path:
-    """Return the file of the suite called `name`; UsageError with the nearest name."""
-    path = Path(name)
-    if path.suffix not in (".yaml", ".yml"):
-        known = conf_files("suites", conf)
-        if name not in known:
-            raise unknown("suite", name, known)
-        return known[name]
-    return path
-
-
 class SuiteGroup(Strict):
     """YAML file of a suite group.
 
@@ -298,25 +277,39 @@ class SuiteGroup(Strict):
     suites: list[str] = Field(min_length=1)
 
 
-def members(name: str, conf: Path) -> list[str]:
+def load_suite(name: str, conf: Path) -> Suite:
+    """Return the suite called `name` in ``suites`` of `conf`, a shipped one, or a YAML file's.
+
+    Raises UsageError with the nearest name, or with file, line and key path of what is wrong in
+    the YAML.
+    """
+    group, (suite, *_) = load_suites(name, conf)
+    if group:
+        raise UsageError(f"{name} is a group of suites: name one of {', '.join(group.suites)}")
+    return suite
+
+
+def load_suites(name: str, conf: Path) -> tuple[SuiteGroup | None, list[Suite]]:
     """Return the suites that `name` denotes: those of a suite group, or the one of that name.
 
-    Raises UsageError if a suite occurs twice in a suite group, or is a suite group itself.
+    Raises UsageError as `load_suite`, also if a suite occurs twice in a suite group.
     """
-    path = suite_path(name, conf)
-    if not is_group(path):
-        return [name]
-    found = [
-        str(path.parent / member) if Path(member).suffix in (".yaml", ".yml") else member
-        for member in load_yaml(path, SuiteGroup).suites
-    ]
-    for i, member in enumerate(found):
-        place = where(path, ["suites", i])
-        if Path(member).stem in (Path(other).stem for other in found[:i]):
-            raise UsageError(f"{place}: {member} occurs twice: remove one")
-        if is_group(suite_path(member, conf)):
-            raise UsageError(f"{place}: {member} is a suite group itself: name its suites")
-    return found
+    path = Path(name)
+    if path.suffix not in YAML:
+        known = conf_files("suites", conf)
+        if name not in known:
+            raise unknown("suite", name, known)
+        path = known[name]
+    if "suites" not in read_yaml(path)[1]:
+        suite = load_yaml(path, Suite).model_copy(update={"name": path.stem})
+        suite._path = path  # noqa: SLF001  (of its own class)
+        return None, [suite]
+    group = load_yaml(path, SuiteGroup)
+    if member := duplicate(Path(each).stem for each in group.suites):
+        raise UsageError(f"{path}: suites: {member} occurs twice: remove one")
+    named = [str(path.parent / each) if Path(each).suffix in YAML else each
+             for each in group.suites]  # fmt: skip
+    return group, [load_suite(each, conf) for each in named]
 
 
 def check_apart(suites: list[Suite]) -> None:
@@ -410,6 +403,5 @@ def load_schedule(conf: Path) -> Schedule:
         raise UsageError(f"{path}: schedule {name!r} occurs twice: give it another name")
     for entry in schedule.schedules:
         if entry.suite is not None:
-            for name in members(entry.suite, conf) if entry.gate else [entry.suite]:
-                load_suite(name, conf)
+            (load_suites if entry.gate else load_suite)(entry.suite, conf)
     return schedule

@@ -5,7 +5,7 @@ from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.jobs.described import is_untrusted, references
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
-from leaseboard.tasks.jobs.suites.suite import load_suite, members, suite_names
+from leaseboard.tasks.jobs.suites.suite import load_suites, suite_names
 from leaseboard.tasks.machine.environment import conf_dir
 
 
@@ -35,8 +35,8 @@ def test_a_class_of_a_space_makes_a_policy_s_job_untrusted(tmp_path):
 def test_nothing_that_is_shipped_is_untrusted():
     assert not any(is_untrusted(job(name)) for name in registry.names())
     conf = conf_dir(None)
-    for name in (one for suite in suite_names(conf) for one in members(suite, conf)):
-        assert not any(map(is_untrusted, load_suite(name, conf).jobs())), name
+    for suite in (one for name in suite_names(conf) for one in load_suites(name, conf)[1]):
+        assert not any(map(is_untrusted, suite.jobs())), suite.name
 
 
 def test_other_pins_are_another_job(monkeypatch, tmp_path):

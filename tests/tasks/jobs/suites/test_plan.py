@@ -55,7 +55,7 @@ WRONG = [
 def refused(path):
     """Return why a suite is refused, in one line."""
     with pytest.raises(UsageError) as error:
-        check_suite(load_suite(str(path), path.parent), path)
+        check_suite(load_suite(str(path), path.parent))
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -70,7 +70,7 @@ def test_what_is_wrong_is_located(tmp_path):
 
     assert wrongly == []
     path.write_text(GOOD)
-    check_suite(load_suite(str(path), tmp_path), path)
+    check_suite(load_suite(str(path), tmp_path))
 
 
 INCOMPARABLE = [

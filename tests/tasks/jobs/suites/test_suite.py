@@ -4,7 +4,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.suites.plan import check_suite
-from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_names
+from leaseboard.tasks.jobs.suites.suite import Suite, load_suites, suite_names
 from leaseboard.tasks.machine.yaml_files import load_yaml
 
 MINIMAL = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
@@ -90,8 +90,8 @@ def test_every_shipped_suite_is_valid_and_names_known_algorithms():
     conf = Path(__file__).resolve().parents[4] / "conf"
 
     assert {"quick", "ci", "paper-chacha"} <= set(suite_names(conf))
-    for member in {each for name in suite_names(conf) for each in members(name, conf)}:
-        suite = load_suite(member, conf)
+    found = {each.name: each for name in suite_names(conf) for each in load_suites(name, conf)[1]}
+    for member, suite in found.items():
         check_suite(suite)
         assert suite.jobs()
         titles = {contender.title for contender in suite.algorithms}

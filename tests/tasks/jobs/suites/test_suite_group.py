@@ -3,7 +3,7 @@
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members
+from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suites
 from leaseboard.tasks.machine import environment
 
 SUITE = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
@@ -24,8 +24,8 @@ def write(tmp_path, monkeypatch):
 
 
 WRONG = [
-    ("title: t\nsuites: [a, a]\n", "both.yaml:2: suites.1: a occurs twice"),
-    ("title: t\nsuites: [a, both]\n", "both is a suite group itself"),
+    ("title: t\nsuites: [a, a]\n", "both.yaml: suites: a occurs twice"),
+    ("title: t\nsuites: [a, group]\n", "group is a group of suites: name one of a"),
     ("title: t\nsuites: [aa]\n", "unknown suite 'aa': did you mean 'a'"),
     ("title: t\nsuites: []\n", "at least 1 item"),
     ("title: t\nsuites: [a]\nseed: 1\n", "unknown key 'seed'"),
@@ -34,9 +34,9 @@ WRONG = [
 
 def test_what_is_wrong_is_one_clear_line(write):
     for text, words in WRONG:
-        conf = write(a=SUITE, both=text)
+        conf = write(a=SUITE, both=text, group="title: t\nsuites: [a]\n")
         with pytest.raises(UsageError) as error:
-            members("both", conf)
+            load_suites("both", conf)
         assert words in str(error.value)
         assert "\n" not in str(error.value)
 
@@ -55,7 +55,7 @@ def test_one_name_on_one_dataset_belongs_to_one_suite():
 
 def test_ci_holds_every_system_with_baselines():
     conf = environment.shipped_conf()
-    found = [load_suite(name, conf) for name in members("ci", conf)]
+    found = load_suites("ci", conf)[1]
     check_apart(found)
     names = {one.algorithm for suite in found for one in suite.algorithms}
     systems = {"online-automl", "apple", "rising-bandits", "er-ucb", "abc"}
