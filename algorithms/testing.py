@@ -172,10 +172,6 @@ def _accuracies(tiny: Tiny) -> NDArray[np.float64]:
     return 0.7 + 0.2 * np.arange(tiny.choices) / tiny.choices
 
 
-def _simulated(tiny: Tiny) -> list[dict[str, Any]]:
-    return [{"learner": "simulated", "index": index} for index in range(tiny.choices)]
-
-
 class _Learners(_Source, Probes):
     """Classifiers that are right on known rows; a broken set's first fails on more than a few."""
 
@@ -186,7 +182,7 @@ class _Learners(_Source, Probes):
         self.train_rows, self.test_rows = 1500, 500
         self._own = KnownVerdicts(right, 1500, [1e-3] * tiny.choices)
         self._others = KnownVerdicts(1 - right, 1500, [3e-3] * tiny.choices)
-        self.configurations = _simulated(tiny)
+        self.configurations = [{"learner": "simulated", "index": i} for i in range(tiny.choices)]
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         if self.tiny.broken and configuration == 0 and rows > 300:

@@ -211,7 +211,9 @@ class Allowance:
         left = {each.index for each in omega}
         gone = [c for c in self.prospects if c.index not in left and c.rows < self.full]
         asked = self._asked(chosen, rows) if chosen.curve else mean * rows / self.full
-        return self._spent() + asked <= SHARE * cost(self.prospects) + cost(gone)
+        curves = [each.curve for each in self.prospects]
+        spent = sum(probe.cpu() for curve in curves for probe in curve if probe.rows < self.full)
+        return spent + asked <= SHARE * cost(self.prospects) + cost(gone)
 
     def pays(self, chosen: Prospect, samples: Sequence[int]) -> bool:
         """Return whether all of these samples together cost a small part of the full training."""
@@ -255,11 +257,6 @@ class Allowance:
         """
         curve = candidate.curve
         return max(fit_seconds(curve, rows), fit_seconds(curve[-1:], rows))
-
-    def _spent(self) -> float:
-        """Return what samples have cost."""
-        curves = [each.curve for each in self.prospects]
-        return sum(probe.cpu() for curve in curves for probe in curve if probe.rows < self.full)
 
 
 def samples_needed(

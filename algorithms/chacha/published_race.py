@@ -213,16 +213,13 @@ class PublishedRace(Race):
             return
         promoted = self.steps.challenger_to_promote(champion)
         if promoted >= 0:
-            yield from self._promote(int(self.holders[promoted]))
+            old, challenger = self.champion, int(self.holders[promoted])
+            yield from self.bounds([old, challenger])
+            yield from self._crown(challenger, previous=old)
+            if self.rules.literal:
+                yield self._eliminate(self.slot_of(old), "replaced as champion")
             champion = promoted
         yield from self._eliminate_worse(champion)
-
-    def _promote(self, challenger: int) -> Iterator[events.Event]:
-        old = self.champion
-        yield from self.bounds([old, challenger])
-        yield from self._crown(challenger, previous=old)
-        if self.rules.literal:
-            yield self._eliminate(self.slot_of(old), "replaced as champion")
 
     def _crown(self, number: int, previous: int | None) -> Iterator[events.Event]:
         self.champion = self.steps.champion = number

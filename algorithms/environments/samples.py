@@ -171,8 +171,6 @@ class SamplesEnvironment(SelectionEnvironment):
         initial_rows: int = 1000,
         deciders: Deciders | None = None,
     ) -> None:
-        if unit not in ("rows", "seconds"):
-            raise ValueError(f"unit {unit!r} must be 'rows' or 'seconds'")
         self.train_rows, self.test_rows = probes.train_rows, probes.test_rows
         most = 5.0 * len(probes.configurations) * self.train_rows if unit == "rows" else math.inf
         super().__init__(probes.configurations, seed, unit, most if budget is None else budget)

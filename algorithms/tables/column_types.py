@@ -206,7 +206,10 @@ def standard_type(column: pd.Series) -> pd.Series:
     elif isinstance(dtype, pd.IntervalDtype):
         column = column.astype(object)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return _with_labels(column)
+        labels = column.cat.categories
+        if all(isinstance(name, str) for name in labels):
+            return column
+        return column.cat.rename_categories([label(name) for name in labels])
     kind = getattr(column.dtype, "kind", "")
     if kind == "m":
         return pd.Series(seconds_of(column.to_numpy()), column.index, name=column.name)
@@ -255,13 +258,6 @@ def _of_objects(column: pd.Series) -> pd.Series:
         reals = [math.nan if value is None else number_of(value) for value in values]
         return pd.Series(reals, column.index, dtype="float64", name=column.name)
     return pd.Series(values, column.index, dtype=object, name=column.name)
-
-
-def _with_labels(column: pd.Series) -> pd.Series:
-    labels = column.cat.categories
-    if all(isinstance(name, str) for name in labels):
-        return column
-    return column.cat.rename_categories([label(name) for name in labels])
 
 
 def _refused(column: pd.Series, place: int, what: str) -> DataError:
