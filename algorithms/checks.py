@@ -1,38 +1,273 @@
-"""Requirements that every algorithm meets, as checks that run over ours and over yours.
+"""Requirements of every algorithm, checked on the smallest environments that say anything.
 
 ``leaseboard check my_algorithm.py:Name`` runs them; so does the test suite over the registry.
 """
 
 import copy
-import dataclasses
+import math
 import pickle
 import random
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leaseboard.algorithms import registry
+from leaseboard.algorithms import events, registry
 from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import Algorithm, Environment, play
-from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
-from leaseboard.algorithms.environments.stream import StreamEnvironment
-from leaseboard.algorithms.errors import DivergedError, RuleBrokenError
-from leaseboard.algorithms.events import (
-    Event,
-    Finished,
-    LeaseGranted,
-    ProbeFinished,
-    TrialFinished,
-    of,
-    to_json,
+from leaseboard.algorithms.base import Algorithm, Cost, Environment, play
+from leaseboard.algorithms.environments import samples
+from leaseboard.algorithms.environments.holdout import (
+    Holdout,
+    HoldoutEnvironment,
+    Part,
+    SystemFit,
+    SystemsEnvironment,
 )
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
+from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.errors import DivergedError, RuleBrokenError
 from leaseboard.algorithms.plugins import place
-from leaseboard.algorithms.testing import CUTS, Tiny, tiny_environment
+from leaseboard.algorithms.seeds import generator
+
+
+@dataclass(frozen=True, slots=True)
+class Tiny:
+    """Variables of a tiny environment.
+
+    Attributes
+    ----------
+    budget : int, optional
+        In the environment's unit.
+    choices : int
+        How much there is to choose from.
+    broken : bool
+        Whether NaN lurks in it.
+    classes : int
+        Of three and more a stream or hold-out has so many, the last of which comes late.
+    same : int, optional
+        After so many answers (labels, trials, probes) it goes on otherwise: two environments that
+        differ in `same` alone cannot be distinguished before, but by looking ahead.
+    """
+
+    budget: int | None = None
+    choices: int = 4
+    broken: bool = False
+    classes: int = 0
+    same: int | None = None
+
+
+OUTSIDE: dict[str, Any] = {}
+"""What is asked in place of a ``learner`` and a ``search`` of another library, for tests."""
+
+TRAIN_ROWS = 240
+"""Of the 300 rows of the hold-out environment."""
+
+
+def tiny_environment(kind: str, tiny: Tiny = Tiny()) -> Environment:
+    """Return a fresh tiny environment of `kind`."""
+    return ENVIRONMENTS[kind](tiny)
+
+
+def _product(tiny: Tiny) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return 300 examples in which the product of two features explains most of the target."""
+    rng = np.random.default_rng(0)
+    features = rng.uniform(-1, 1, (300, tiny.choices)).astype(np.float32)
+    labels = features[:, 0] + 3 * features[:, 0] * features[:, -1] + rng.normal(0, 0.1, 300)
+    if tiny.broken:
+        features[20, 0] = np.nan
+        labels[30] = np.nan
+    return features, labels.astype(np.float32)
+
+
+def _other(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return other numbers of another scale, sign and order, none of them where it was."""
+    return (1 - 2 * values[::-1]).astype(np.float32)
+
+
+def _names(tiny: Tiny) -> tuple[str, ...]:
+    return tuple("abcdefgh"[: tiny.choices])
+
+
+def _stream(tiny: Tiny) -> Environment:
+    features, labels = _product(tiny)
+    if tiny.same is not None:
+        labels[tiny.same :] = _other(labels[tiny.same :])
+        features[tiny.same + 1 :] = _other(features[tiny.same + 1 :])
+    names = _names(tiny)
+    namespaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
+    labels, task, classes = _classes(labels, tiny)
+    stream = Stream(features, labels, namespaces, names, task, classes=classes)
+    return StreamEnvironment(stream, budget=tiny.budget, outside=OUTSIDE.get("learner"))
+
+
+def _classes(values: NDArray[np.float32], tiny: Tiny) -> tuple[NDArray[Any], str, tuple[str, ...]]:
+    """Return classes of numbers by the order in which they come, a task, and the classes' names.
+
+    The last comes half-way; without classes it is a regression.
+    """
+    if not tiny.classes:
+        return values, "regression", ()
+    found = np.digitize(values, np.linspace(-1, 1, tiny.classes - 1))
+    late, half = tiny.classes - 1, len(found) // 2
+    found[:half][found[:half] == late] = 0
+    found[half] = late if tiny.same is None or tiny.same > half else 0
+    places: dict[int, int] = {}
+    numbers = [places.setdefault(each, len(places)) for each in found.tolist()]
+    found = np.array(numbers, dtype=np.float32)
+    return found, "classification", tuple("ABCDEFGH"[: tiny.classes])
+
+
+def _holdout(tiny: Tiny) -> Environment:
+    features, labels = _product(tiny)
+    if tiny.same is not None:
+        labels[tiny.same :] = _other(labels[tiny.same :])
+    if tiny.same is not None and tiny.same < TRAIN_ROWS:
+        features[TRAIN_ROWS:] = _other(features[TRAIN_ROWS:])
+    labels, task, called = _classes(labels, tiny)
+    texts = tuple((" ".join(map(str, np.argsort(row))),) for row in features)
+    train, test = (
+        Part(features[rows], labels[rows], texts[rows])
+        for rows in (slice(TRAIN_ROWS), slice(TRAIN_ROWS, None))
+    )
+    holdout = Holdout(train, test, _names(tiny), task, called)
+    return HoldoutEnvironment(holdout, passes=2, budget=tiny.budget)
+
+
+class _Source:
+    """Source of answers, of which those after the first `same` are others, whenever asked for."""
+
+    def __init__(self, tiny: Tiny) -> None:
+        self.tiny = tiny
+        self._asked: dict[tuple[object, ...], int] = {}
+
+    def _is_other(self, *asked: object) -> bool:
+        number = self._asked.setdefault(asked, len(self._asked))
+        return self.tiny.same is not None and number >= self.tiny.same
+
+
+class _Trials(_Source, Trials):
+    """Arms that rise with the pulls, the later ones higher; all other ones fall."""
+
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(tiny)
+        self.arms, self.tunable = _names(tiny), (True,) * tiny.choices
+
+    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
+        return self._pulled(arm, n, self._is_other(arm, n))
+
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
+        arm, other = generator("tiny", optimiser, n).integers(len(self.arms)), self._is_other(n)
+        return self._pulled((int(arm) + other) % len(self.arms), n, other)
+
+    def _pulled(self, arm: int, n: int, other: bool) -> Trial:
+        if self.tiny.broken and (n % 3 == 1 or arm == 1):
+            return Trial(arm, {"n": n}, 0.0, None, 0.1, 0.1, "diverged", "NaN in the loss")
+        noise = generator("tiny", arm, n).normal(0, 0.01)
+        found = 0.5 + 0.1 * arm - 0.2 / (n + 1) + noise
+        reward, test = float(np.clip(found, 0, 1)), found if self.tiny.same is None else 1 - found
+        return Trial(arm, {"n": n}, 1 - reward if other else reward, test, 0.1, 0.1)
+
+
+class _Learners(_Source, samples.Probes):
+    """Classifiers that are right on known rows; a broken set's first fails on more than a few."""
+
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(tiny)
+        self._accuracies = 0.7 + 0.2 * np.arange(tiny.choices) / tiny.choices
+        right = np.arange(2000) < np.round(2000 * self._accuracies)[:, None]
+        right = generator(0, "simulated split").permuted(right.astype(np.int32), axis=1)
+        self.train_rows, self.test_rows = 1500, 500
+        self._own = samples.KnownVerdicts(right, 1500, [1e-3] * tiny.choices)
+        self._others = samples.KnownVerdicts(1 - right, 1500, [3e-3] * tiny.choices)
+        self.configurations = [{"learner": "simulated", "index": i} for i in range(tiny.choices)]
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        if self.tiny.broken and configuration == 0 and rows > 300:
+            return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
+        source = self._others if self._is_other(configuration, rows, test_rows) else self._own
+        return source.measure(configuration, rows, test_rows)
+
+    def measure_fold(
+        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
+    ) -> Probe:
+        """Return a probe on the rows of the other folds."""
+        tested = len(range(fold, rows, folds))
+        probe = self.measure(configuration, rows - tested, tested)
+        return replace(probe, train_correct=None, half_correct=None)
+
+
+class _Folds(_Learners):
+    """Verdicts that are known; a broken set's first configuration fails in one fold."""
+
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(tiny)
+        self.train_rows, self.test_rows = 500, 0
+        self._right = generator(0, "simulated folds").random((tiny.choices, 500))
+
+    def measure_fold(
+        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
+    ) -> Probe:
+        drawn = np.array_split(self._right[configuration], folds)[fold]
+        right = (drawn < self._accuracies[configuration]) ^ self._is_other(configuration, fold)
+        probe = Probe(rows=rows - len(right), test_rows=len(right), fit_cpu=1.0, fit_wall=1.0)
+        if self.tiny.broken and configuration == 0 and fold == 1:
+            return replace(probe, status="crash", reason="NaN in the loss")
+        signs = "".join("01"[each] for each in right.astype(int))
+        return replace(probe, test_correct=int(right.sum()), right=signs)
+
+
+class _Fits(_Source):
+    """System that is right in all test rows but the first; the other one is not."""
+
+    def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
+        found = (np.arange(100) % 3).astype(np.float64)
+        found[0] = np.nan if self.tiny.broken else 2
+        if self._is_other(system, seed):
+            return SystemFit(1 - found, Cost(0.25, 0.5))
+        return SystemFit(found, Cost(0.5, 1.0))
+
+
+def _pulls(tiny: Tiny) -> Environment:
+    return PullsEnvironment(_Trials(tiny), 60 if tiny.budget is None else tiny.budget)
+
+
+def _samples(tiny: Tiny) -> Environment:
+    probes, search = _Learners(tiny), OUTSIDE.get("search")
+    return samples.SamplesEnvironment(probes, 0, tiny.budget, initial_rows=100, deciders=search)
+
+
+def _systems(tiny: Tiny) -> Environment:
+    truth = (np.arange(100) % 3).astype(np.float64)
+    budget = 30 if tiny.budget is None else tiny.budget
+    return SystemsEnvironment(_Fits(tiny), truth, "classification", budget)
+
+
+ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
+    "stream": _stream,
+    "holdout": _holdout,
+    "pulls": _pulls,
+    "samples": _samples,
+    "systems": _systems,
+    "folds": lambda tiny: samples.FoldsEnvironment(_Folds(tiny), 4, budget=tiny.budget),
+}
+
+CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
+    "stream": {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)},
+    "holdout": {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)},
+    "pulls": {None: (0, 3, 10, 31), 20: (9,)},
+    "samples": {None: (0, 1, 5, 9)},
+    "systems": {None: (0, 1)},
+    "folds": {None: (0, 1, 5, 9)},
+}
+"""By kind and budget: after how many answers an environment may well go on otherwise."""
+
 
 Check = Callable[[Algorithm], None]
 
@@ -45,18 +280,7 @@ ACTIONS = PAID | {"record", "skip", "submit", "crown", "fail", "note"}
 
 
 class ActionRecorder:
-    """Environment as its algorithm sees it, and a record of what the algorithm does there.
-
-    Parameters
-    ----------
-    env : Environment
-        Fresh.
-
-    Attributes
-    ----------
-    actions : list of (str, tuple)
-        The methods that were called, with copies of their arguments.
-    """
+    """Environment as its algorithm sees it, and the actions that were called, with arguments."""
 
     __slots__ = ("__weakref__", "actions", "env")
 
@@ -73,12 +297,12 @@ class ActionRecorder:
         return method(*given, **named)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Played:
     """Whole run: its environment, its events, and what the algorithm did."""
 
     env: Environment
-    log: list[Event]
+    log: list[events.Event]
     actions: list[tuple[str, tuple[Any, ...]]]
 
 
@@ -107,7 +331,7 @@ def check_audit(algorithm: Algorithm) -> None:
         log = _played(algorithm, tiny).log
         score = _audit(log).score
         _require(np.isfinite(score), f"the score is {score}, not a finite number")
-        leases = algorithm.capacity is None or of(log, LeaseGranted)
+        leases = algorithm.capacity is None or events.of(log, events.LeaseGranted)
         _require(leases, "it has a capacity and grants no lease")
 
 
@@ -115,10 +339,10 @@ def check_look_ahead(algorithm: Algorithm) -> None:
     """Check that it decides by what it knew until then: later data change nothing before."""
     for tiny in _data(algorithm):
         for budget, cuts in CUTS[algorithm.environment].items():
-            known = dataclasses.replace(tiny, budget=budget)
+            known = replace(tiny, budget=budget)
             unchanged = _played(algorithm, known)
             for same in cuts:
-                other = _played(algorithm, dataclasses.replace(known, same=same))
+                other = _played(algorithm, replace(known, same=same))
                 moved = first_difference(same, unchanged, other)
                 _require(not moved, moved)
 
@@ -151,7 +375,7 @@ def check_budget(algorithm: Algorithm) -> None:
     """Check that it spends nothing of no budget, and runs to the end within the least unit."""
     log = _played(algorithm, Tiny(budget=0)).log
     _require(log[-1].at == 0, f"without a budget it spends {log[-1].at}")
-    trials = len(of(log, TrialFinished))
+    trials = len(events.of(log, events.TrialFinished))
     _require(not trials, f"without a budget it runs {trials} trials")
     _audit(_played(algorithm, Tiny(budget=1)).log)
 
@@ -170,11 +394,6 @@ def first_difference(same: int, one: Played, other: Played) -> str:
     all training rows are known at once, the test rows' are not known to training. The choice of a
     pull or a probe may depend on the results of those before. What happened until then, in actions
     and events, must be the same in both runs; then the text is empty.
-
-    Parameters
-    ----------
-    same : int
-        How many answers were alike: labels, trials or probes.
     """
     theirs = _known(other, same)
     for what, mine in _known(one, same).items():
@@ -193,13 +412,14 @@ def _known(run: Played, same: int) -> dict[str, list[str]]:
     if env.kind not in WITH_CLASSES:
         asked = [i for i, (name, _) in enumerate(actions) if name in PAID]
         until = asked[same] + 1 if same < len(asked) else None  # the next question too
-        answers = [i for i, e in enumerate(log) if isinstance(e, TrialFinished | ProbeFinished)]
+        kinds = events.TrialFinished | events.ProbeFinished
+        answers = [i for i, each in enumerate(log) if isinstance(each, kinds)]
         last = answers[same - 1] + 1 if 0 < same <= len(answers) else 1
-        events = log[:-1] if same > len(answers) else log[:last]
-        return {"action": _actions(actions[:until]), "event": _events(events)}
-    events = [each for each in log if each.at <= same and not isinstance(each, Finished)]
+        seen = log[:-1] if same > len(answers) else log[:last]
+        return {"action": _actions(actions[:until]), "event": _events(seen)}
+    seen = [each for each in log if each.at <= same and not isinstance(each, events.Finished)]
     predictions = _predictions(actions)[: same + 1]
-    found = {"prediction of example": predictions, "event": _events(events)}
+    found = {"prediction of example": predictions, "event": _events(seen)}
     if isinstance(env, HoldoutEnvironment) and same >= env.n_train:
         found["action"] = _actions(actions)
     return found
@@ -228,11 +448,11 @@ def _shown(value: Any) -> str:
     return repr(value)
 
 
-def _events(log: Iterable[Event]) -> list[str]:
+def _events(log: Iterable[events.Event]) -> list[str]:
     """Return events without test scores, which the environment adds."""
     return [
-        to_json(
-            dataclasses.replace(event, test=None) if isinstance(event, TrialFinished) else event
+        events.to_json(
+            replace(event, test=None) if isinstance(event, events.TrialFinished) else event
         )
         for event in log
     ]
@@ -250,7 +470,7 @@ def _require(kept: object, broken: str) -> None:
         raise RuleBrokenError(broken)
 
 
-def _audit(log: Iterable[Event]) -> Finished:
+def _audit(log: Iterable[events.Event]) -> events.Finished:
     auditor = Auditor()
     for event in log:
         auditor(event)
@@ -266,7 +486,7 @@ def _played(algorithm: Algorithm, tiny: Tiny) -> Played:
 
 
 def _lines(algorithm: Algorithm, tiny: Tiny) -> list[str]:
-    return list(map(to_json, _played(algorithm, tiny).log))
+    return list(map(events.to_json, _played(algorithm, tiny).log))
 
 
 def _global_states() -> tuple[object, ...]:

@@ -27,9 +27,6 @@ class Entry:
         What ``leaseboard list`` prints.
     settings : dict of str to str
         Presets; in the file ``name=value`` with spaces between.
-    unrepeatable : str
-        Why two runs with one seed may differ; empty if they do not. Such a score is never called
-        a lie because another run has another.
     environment : dict of str to str
         Presets of its environment's options, as its paper has them.
     """
@@ -39,7 +36,6 @@ class Entry:
     summary: str
     source: str
     settings: Mapping[str, str]
-    unrepeatable: str
     environment: Mapping[str, str]
 
 

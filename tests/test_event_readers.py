@@ -7,6 +7,7 @@ import pytest
 from leaseboard.algorithms import events, registry
 from leaseboard.algorithms.audit import Auditor, configurations, table
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.checks import tiny_environment
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -28,7 +29,6 @@ from leaseboard.algorithms.events import (
     TrialFinished,
     of,
 )
-from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.track.records import configuration_record, job_record

@@ -90,7 +90,7 @@ class EarlyStoppedCV(FoldsAlgorithm):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.testing import tiny_environment
+    >>> from leaseboard.algorithms.checks import tiny_environment
     >>> env = tiny_environment("folds")
     >>> events = list(EarlyStoppedCV().run(env, seed=0))
     >>> env.champion, env.at  # of 16 fits

@@ -87,7 +87,7 @@ class ABC(samples.SamplesAlgorithm):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.testing import tiny_environment
+    >>> from leaseboard.algorithms.checks import tiny_environment
     >>> env = tiny_environment("samples")
     >>> events = list(ABC(bounds="best", delta=0.1).run(env, seed=0))
     >>> env.champion

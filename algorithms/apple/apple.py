@@ -353,7 +353,7 @@ class Apple(OnlineLearner):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.testing import tiny_environment
+    >>> from leaseboard.algorithms.checks import tiny_environment
     >>> from leaseboard.algorithms.base import play
     >>> events = list(play("apple", Apple(alpha=0.5), tiny_environment("holdout"), 0))
     >>> round(events[-1].score, 3)

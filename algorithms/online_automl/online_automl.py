@@ -137,7 +137,7 @@ class OnlineAutoML(Racing):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.testing import tiny_environment
+    >>> from leaseboard.algorithms.checks import tiny_environment
     >>> events = list(OnlineAutoML(b=3).run(tiny_environment("stream"), seed=0))
     >>> [type(event).__name__ for event in events[:2]]
     ['ConfigurationAdmitted', 'LeaseGranted']

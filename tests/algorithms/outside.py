@@ -1,6 +1,6 @@
 """A learner and a search that are asked in place of other libraries'."""
 
-from leaseboard.algorithms import testing
+from leaseboard.algorithms import checks
 from leaseboard.algorithms.base import Cost
 from leaseboard.algorithms.environments.samples import ProbeAsked
 from leaseboard.algorithms.reference.naive import RunningMean
@@ -51,4 +51,4 @@ class TinySearch:
         """Do nothing: there is nothing to end."""
 
 
-testing.OUTSIDE.update(learner=TinyLearner, search=TinySearch)
+checks.OUTSIDE.update(learner=TinyLearner, search=TinySearch)

@@ -5,9 +5,8 @@ import sys
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.checks import broken, checks
+from leaseboard.algorithms.checks import broken, checks, tiny_environment
 from leaseboard.algorithms.events import to_json
-from leaseboard.algorithms.testing import tiny_environment
 from tests.algorithms import outside
 
 __all__ = ["outside"]  # for the algorithms of other libraries
@@ -17,7 +16,7 @@ import sys
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.events import to_json
-from leaseboard.algorithms.testing import tiny_environment
+from leaseboard.algorithms.checks import tiny_environment
 for name in sys.argv[1:]:
     algorithm = registry.build(name)
     for event in play("x", algorithm, tiny_environment(algorithm.environment), 1):

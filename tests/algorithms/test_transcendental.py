@@ -59,7 +59,7 @@ from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier, OnlineAutoMLRegressor,
 )
-from leaseboard.algorithms.testing import tiny_environment
+from leaseboard.algorithms.checks import tiny_environment
 rng = np.random.default_rng(0)
 X = rng.random((400, 5)).astype(np.float32)
 y = (X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.1 * rng.random(400)).round(3)

@@ -9,7 +9,7 @@ import runpy
 import pytest
 
 import leaseboard
-from leaseboard.algorithms.testing import tiny_environment
+from leaseboard.algorithms.checks import tiny_environment
 from leaseboard.tasks.jobs.environments import KINDS
 from tests.docs import pages
 

@@ -25,10 +25,9 @@ from threadpoolctl import threadpool_info
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Environment, play
-from leaseboard.algorithms.checks import WITH_CLASSES, ActionRecorder
+from leaseboard.algorithms.checks import WITH_CLASSES, ActionRecorder, Tiny, tiny_environment
 from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.algorithms.events import Event
-from leaseboard.algorithms.testing import Tiny, tiny_environment
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job

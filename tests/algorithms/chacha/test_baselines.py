@@ -8,8 +8,8 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.chacha.presets import Vanilla
+from leaseboard.algorithms.checks import Tiny, tiny_environment
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
-from leaseboard.algorithms.testing import Tiny, tiny_environment
 
 
 def stream(n=600, seed=0):

@@ -9,11 +9,10 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, play
-from leaseboard.algorithms.checks import ActionRecorder
+from leaseboard.algorithms.checks import ActionRecorder, Tiny, tiny_environment
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model, widened
 from leaseboard.algorithms.reference.naive import LastLabel
-from leaseboard.algorithms.testing import Tiny, tiny_environment
 from tests.algorithms.outside import TinyLearner
 
 N, CUT = 300, 120

@@ -7,6 +7,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.checks import Tiny, tiny_environment
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ClassChampionChanged,
@@ -20,7 +21,6 @@ from leaseboard.algorithms.online_automl.one_vs_rest import FIRST, OneVsRest
 from leaseboard.algorithms.online_automl.racing import racing_of
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 from leaseboard.algorithms.reference.ridge import OnlineRidge
-from leaseboard.algorithms.testing import Tiny, tiny_environment
 
 D = 3
 SCHEMA = Schema(("a", "b", "c"), ((0,), (1,), (2,)), ("x", "y", "z"))

@@ -7,6 +7,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Cost, play
+from leaseboard.algorithms.checks import Tiny, tiny_environment
 from leaseboard.algorithms.environments.samples import ProbeAsked, SamplesEnvironment
 from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import SkipError
@@ -15,7 +16,6 @@ from leaseboard.algorithms.events import (
     ProbeFinished,
     of,
 )
-from leaseboard.algorithms.testing import Tiny, tiny_environment
 from tests.algorithms import outside
 from tests.algorithms.played import audited
 from tests.selections import SimulatedLearners

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 import yaml
 
+from leaseboard.algorithms.checks import Tiny, tiny_environment
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
 from leaseboard.algorithms.environments.stream import Origin, Stream
 from leaseboard.algorithms.errors import DataError, DivergedError, LeaseboardError, SkipError
-from leaseboard.algorithms.testing import Tiny, tiny_environment
 from leaseboard.tasks.evaluate import framework_program, frameworks
 from leaseboard.tasks.evaluate.frameworks import (
     FrameworkProcess,

@@ -7,9 +7,9 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.checks import tiny_environment
 from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
 from leaseboard.algorithms.events import Measured, read_log
-from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.folder.results import rows_reached
 from leaseboard.tasks.jobs.job import Job

@@ -14,8 +14,8 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.checks import tiny_environment
 from leaseboard.algorithms.events import Event, Finished, write_log
-from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.folder import results as runs
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
