@@ -6,6 +6,7 @@ import fcntl
 import gc
 import importlib.util
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -124,6 +125,19 @@ def zygote(tmp_path_factory) -> Iterator[Zygote]:
     made = Zygote(tmp_path_factory.mktemp("zygote") / "socket")
     yield made
     made.stop()
+
+
+@pytest.fixture
+def programs(zygote, tmp_path) -> str:
+    """Return the path of programs with `leaseboard`, forked, and `python` on it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    python = f'exec {shlex.quote(sys.executable)} "$@"'
+    for name, call in {"leaseboard": zygote.program("-m", "leaseboard"), "python": python}.items():
+        program = folder / name
+        program.write_text(f"#!/bin/sh\n{call}\n")
+        program.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ SUITE = """
 title: Plugins
 data: [two-regimes]
 algorithms: [zeta]
+baselines: false
 metric: median-error
 """
 
@@ -50,7 +51,7 @@ def test_the_plugins_are_on_a_leaderboard_with_their_versions(home):
     import json
 
     (home / "suite.yaml").write_text(SUITE)
-    said = call(home, "run", "suite.yaml", "--local", "--run-dir", "out")
+    said = call(home, "run", "suite.yaml", "--local", "--workers", "1", "--run-dir", "out")
 
     assert "by median-error" in said
     results = [json.loads(path.read_text()) for path in home.glob("out/jobs/*/result.json")]

@@ -2,9 +2,7 @@
 
 import json
 import os
-import shlex
 import subprocess
-import sys
 
 import pytest
 
@@ -21,20 +19,13 @@ SMALLER = {
 
 
 @pytest.fixture
-def shell(tmp_path, zygote):
+def shell(tmp_path, programs):
     """Run a block as `sh` does, with `leaseboard` and `python` on the path."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    python = f'exec {shlex.quote(sys.executable)} "$@"'
-    for name, call in {"leaseboard": zygote.program("-m", "leaseboard"), "python": python}.items():
-        program = programs / name
-        program.write_text(f"#!/bin/sh\n{call}\n")
-        program.chmod(0o755)
     home = tmp_path / "home"
     home.mkdir()
     environment = {
         **os.environ,
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PATH": programs,
         "PYTHONPATH": str(pages.ROOT),
         "LEASEBOARD_CACHE": str(tmp_path / "cache"),
         "COLUMNS": "120",
