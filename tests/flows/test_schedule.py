@@ -32,10 +32,7 @@ schedules:
   - {{name: mixed, cron: "0 0 1 1 *", suite: mixed, out: {home}/runs/mixed, workers: 1}}
   - {{name: waiting, cron: "0 0 1 1 *", suite: waiting, out: {home}/runs/waiting, workers: 1}}
 """
-LIVE = """
-schedules:
-  - {name: sales, cron: "0 0 1 1 *", live: sales.yaml}
-"""
+LIVE = '  - {name: sales, cron: "0 0 1 1 *", live: sales.yaml}\n'
 STEPS = {"ingest", "validate", "join labels", "monitor", "train", "evaluate", "promote", "publish",
          "notify"}  # fmt: skip
 
@@ -84,18 +81,24 @@ def test_a_run_that_a_killed_schedule_left_is_run_again(home, server, scheduling
     until(lambda: state(server, second).is_final(), home, process)
     assert state(server, second).is_cancelled()
     assert state(server, first).is_running()
-    for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
-        assert stop(process, number) == code
-        asleep.unlink()
-        process = scheduling()
-        until(asleep.exists, home, process)
-        assert state(server, first).is_running()
-        assert "was left: it runs again" in (home / "said.txt").read_text()
-
-
-def test_a_run_shows_its_leaderboard_fails_with_a_job_and_is_cancelled(home, server, scheduling):
+    assert stop(process, signal.SIGKILL) == -signal.SIGKILL
+    asleep.unlink()
     process = scheduling()
-    run = trigger(server, "mixed")
+    until(asleep.exists, home, process)
+    assert state(server, first).is_running()
+    assert "was left: it runs again" in (home / "said.txt").read_text()
+    assert stop(process, signal.SIGTERM) == 0
+    assert state(server, first).is_running()  # left again
+
+
+def test_runs_show_their_leaderboard_and_steps_fail_with_a_job_and_are_cancelled(
+    home, server, scheduling
+):
+    World(home)
+    with (home / "conf" / "schedule.yaml").open("a") as plan:
+        plan.write(LIVE)
+    process = scheduling()
+    run, live = trigger(server, "mixed"), trigger(server, "sales", "live-update")
     until(lambda: state(server, run).is_final(), home, process)
     assert state(server, run).message == "1 of 2 jobs failed"
     assert any("out of luck" in line for line in logs(server, run.id))
@@ -113,13 +116,7 @@ def test_a_run_shows_its_leaderboard_fails_with_a_job_and_is_cancelled(home, ser
     assert state(server, run).is_cancelled()
     assert [each.name for each in read_results(home / "runs" / "waiting")] == ["vanilla"]
 
-
-def test_a_live_model_is_updated_step_by_step(home, server, scheduling):
-    World(home)
-    (home / "conf" / "schedule.yaml").write_text(LIVE)
-    process = scheduling()
-    run = trigger(server, "sales", "live-update")
-    until(lambda: state(server, run).is_final(), home, process)
-    assert state(server, run).is_completed()
-    assert state(server, run).message.startswith("1 batch: ")
-    until(lambda: jobs(server, run).keys() == STEPS, home, process)
+    until(lambda: state(server, live).is_final(), home, process)
+    assert state(server, live).is_completed()
+    assert state(server, live).message.startswith("1 batch: ")
+    until(lambda: jobs(server, live).keys() == STEPS, home, process)
