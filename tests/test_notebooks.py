@@ -11,7 +11,7 @@ SMALLER = {
     "time_budget=10": "time_budget=1",
     '[sys.executable, "-m", "leaseboard", *words]': '["leaseboard", *words]',
 }
-"""Sizes of the notebooks, and those with which they are cheap here; and a command that is forked."""
+"""What costs much in a notebook, and what is here in its place: sizes, and a forked command."""
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 
