@@ -7,7 +7,7 @@ import pytest
 
 WARM = 3
 """Calls that fill the caches: of imports, of compiled code, of connections."""
-REPEATED = pytest.mark.parametrize("times", [8])
+REPEATED = pytest.mark.parametrize("times", [4])
 SLACK_MB = 40
 """What an allocator may keep, and members of a model until their windows are full: 26 MB after 50
 updates, and no more after 100. A call on 60 rows that leaves a worker, a table or a model behind

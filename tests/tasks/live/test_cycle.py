@@ -114,4 +114,4 @@ def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypat
 
 @REPEATED
 def test_updates_leave_no_file_open_and_no_memory(world, times):
-    assert_flat(lambda number: world.live(number, number), times, warm=12)  # with a challenger
+    assert_flat(lambda number: world.live(number, number), times, warm=7)  # with a challenger
