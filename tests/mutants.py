@@ -33,7 +33,9 @@ MODULES = {
             ("average", "ucb", "epsilon-greedy", "softmax", "max-ucb", "posterior-max"))],
     ),
     "algorithms/policy.py": (
-        10, [f"tests/algorithms/test_{each}.py" for each in ("policy", "bandits")],
+        10, [f"tests/algorithms/{each}" for each in
+             ("test_policy.py", "test_bandits.py",
+              f"test_golden_record.py::{RECORDED}[random-joint]")],
     ),
     "tasks/live/update.py": (
         6, [f"tests/tasks/live/test_{each}.py" for each in

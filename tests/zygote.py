@@ -236,6 +236,7 @@ def serve(place):
         put_aside()
     gc.freeze()
     gc.enable()
+    gc.set_threshold(20_000, 50, 50)
     assert threading.active_count() == 1, "a fork has one thread"
     listener = listen(f"{place}.new")
     Path(f"{place}.new").rename(place)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import lomax
@@ -157,9 +159,15 @@ def test_thompson_sampling_counts_a_feedback_as_a_success_by_its_size():
     arms = pulled(policy, 200, float)  # the first arm never, the second always
     assert policy._successes.tolist() == [0, arms.count(1)]
     assert 180 < arms.count(1) < 200
+    posterior = []
+    policy.rng = SimpleNamespace(beta=lambda *given: posterior.extend(given) or given[0])
+    assert policy.select() == 1
+    assert posterior[0].tolist() == [1, 1 + arms.count(1)]
+    assert posterior[1].tolist() == [1 + arms.count(0), 1]
     policy = started(ThompsonSampling(), 1, 2000)
     pulled(policy, 2000, lambda _: 0.3)
     assert policy._successes[0] == pytest.approx(600, abs=60)
+    assert started(RandomArm()).certain() == []
 
 
 def improvement(gap, spacings, excess, scale):

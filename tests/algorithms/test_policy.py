@@ -164,6 +164,8 @@ def test_a_policy_without_a_first_round_and_one_that_retires_none():
     for _ in range(5):
         policy.update(0, 0.0, 1.0, "boom")
     assert (policy.certain(), policy.standing(), policy.candidates.all()) == ([], {}, True)
+    policy.update(1, 0.5)  # at a cost of one trial
+    assert policy.costs.tolist() == [5, 1]
     assert {policy._drawn() for _ in range(20)} == {0, 1}
     policy.retire(1, "dear")
     assert {policy._drawn() for _ in range(20)} == {0}

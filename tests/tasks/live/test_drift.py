@@ -139,12 +139,12 @@ def test_a_concept_that_changes_is_drift_in_days():
 
 
 def test_it_goes_on_exactly_where_it_stopped():
-    _, whole = monitored(75)
-    monitor, _ = monitored(30)
+    _, whole = monitored(45)
+    monitor, _ = monitored(20)
     again = MONITORS.validate_json(MONITORS.dump_json(monitor))
 
-    rest = monitored(45, again, 30)[1]
-    assert [repr(seen) for seen in rest] == [repr(seen) for seen in whole[60:]]
+    rest = monitored(25, again, 20)[1]
+    assert [repr(seen) for seen in rest] == [repr(seen) for seen in whole[40:]]
 
 
 @pytest.mark.parametrize(("times", "is_reported"), [(1.0, False), (1.2, False), (4.0, True)])
