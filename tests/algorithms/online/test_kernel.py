@@ -155,8 +155,14 @@ def test_identical_on_random_inputs(rows, interactions, rate, task):
 
 
 @pytest.mark.mirror
-@pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"], ["aa", "bc"]], ids=str)
-@pytest.mark.parametrize("name", ["openml:564", "mirror:higgs_7500"])
+@pytest.mark.parametrize(
+    ("name", "interactions"),
+    [
+        ("openml:564", ["ab", "cd", "abc"]),
+        ("mirror:higgs_7500", []),
+        ("mirror:higgs_7500", ["aa", "bc"]),
+    ],
+)
 def test_identical_on_full_real_streams(name, interactions, mirror):
     stream = as_stream(loading.load(name, mirrors=(mirror,)))
     configuration = VWConfiguration(tuple(map(tuple, interactions)))
