@@ -40,10 +40,10 @@ from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import copied
 from leaseboard.algorithms.transcendental import exp_all
 
-PRIOR = 20.0
+PRIOR = 160.0
 """Answers as which the losses count that parts would have had."""
 
-TRUSTED, ALIKE = 4, 0.85
+TRUSTED, ALIKE = 4, 0.75
 """See `Weighed`."""
 
 PLACES = np.array([*range(N_PARTS), *[MEAN_PART, RIDGE_PART] * (TRUSTED - 1)])
@@ -62,7 +62,7 @@ LATER, ON_FEATURES, STALE, LAST, COMMON = range(5)
 """What predicts a class: the race without past labels; logistic regressions on features; the race
 by the last labels that are known; the last class; and the one that came most often."""
 
-PLACES_OF_CLASSES = np.array([*range(1 + COMMON), LATER, *[ON_FEATURES] * (TRUSTED - 1)])
+PLACES_OF_CLASSES = np.array([*range(1 + COMMON), *[LATER, ON_FEATURES] * (TRUSTED - 1)])
 """They, as often as they count."""
 
 MOST_PLACES = 16
