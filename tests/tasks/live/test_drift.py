@@ -161,12 +161,12 @@ def test_a_day_that_costs_far_more_is_reported_whose_labels_are_as_ever(times, i
         assert "and was about" in each.what
 
 
-def signals(days, most=None, both=True):
+def signals(days):
     """Return the days of signals, and for how long each had drifted."""
     sums, found = DriftSums(), []
     for number, today in enumerate(days):
-        before = list(days[max(0, number - 60) : number])
-        drifted = days_of_drift(sums, before, today, 0.01, most or limit(1, 2), both=both)
+        before = days[max(0, number - 60) : number]
+        drifted = days_of_drift(sums, before, today, 0.01, limit(1, 2), both=True)
         if drifted:
             found.append((number, drifted))
     return found
@@ -184,7 +184,7 @@ def test_independent_days_are_as_quiet_as_is_said():
     generator = np.random.default_rng(0)
     most, length = limit(1, 2), 20_000
     days = generator.normal(size=length)
-    reference = list(np.quantile(generator.normal(size=10_001), np.linspace(0.001, 0.999, 999)))
+    reference = np.quantile(generator.normal(size=10_001), np.linspace(0.001, 0.999, 999))
     sums, found = DriftSums(known=len(reference)), 0
     for today in days:
         sums.known = len(reference)
