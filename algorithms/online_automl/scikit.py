@@ -59,16 +59,15 @@ class _ScikitStream(BaseEstimator):
         kept = importances > 0
         if not kept.any():
             raise ValueError("all sample weights are zero: weigh at least one row more")
-        labels, found = self._labels(y[kept], classes)
+        labels, found = y[kept], {}
+        if not is_regressor(self):
+            check_classification_targets(labels)
+            found = {"classes_": np.unique(labels) if classes is None else classes}
+            labels = found["classes_"][codes_of(labels, found["classes_"])]
         model = self._fresh() if first else self.model_
         model.learn_many(self._named(X[kept]), labels, importances[kept])
         self.__dict__.update(found, model_=model)
         return self
-
-    def _labels(self, y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], dict[str, Any]]:
-        """Return labels as the model takes them, and attributes once they are learned."""
-        del classes
-        return y, {}
 
     def _fresh(self) -> Any:
         """Return the model that has seen nothing."""
@@ -258,8 +257,3 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         """
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
-
-    def _labels(self, y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], dict[str, Any]]:
-        check_classification_targets(y)
-        known = np.unique(y) if classes is None else classes
-        return known[codes_of(y, known)], {"classes_": known}

@@ -236,7 +236,7 @@ names = st.text(
 def test_names_hash_as_in_vw():
     with vowpalwabbit.Workspace(arg_list=["--quiet", "-b", "18"]) as workspace:
 
-        @settings(max_examples=100)
+        @settings(max_examples=30)
         @given(space=names, feature=names | st.integers(0, 10**9).map(str))
         def check(space, feature):
             seed = hash_name(space, 0)

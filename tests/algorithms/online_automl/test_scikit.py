@@ -17,10 +17,10 @@ ORDERED = {
 
 
 @pytest.mark.filterwarnings("ignore")  # some checks warn on purpose
-@pytest.mark.parametrize("estimator", [StreamRegressor(), StreamClassifier()])
-def test_scikit_learns_checks(estimator):
+@pytest.mark.parametrize("kind", [StreamRegressor, StreamClassifier])
+def test_scikit_learns_checks(kind):
     reported = check_estimator(
-        estimator, on_skip=None, on_fail=None, expected_failed_checks=ORDERED
+        kind(settings={"b": 3}), on_skip=None, on_fail=None, expected_failed_checks=ORDERED
     )
     # The one of arrays of other kinds is opt-in, by what scipy reads at its import.
     broken = {

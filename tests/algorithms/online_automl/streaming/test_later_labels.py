@@ -160,7 +160,7 @@ def test_every_id_that_is_taken_is_known_to_the_model_that_was_saved(kind, tmp_p
 
 def test_intervals_of_predictions_that_wait_are_as_wide_as_the_delay_makes_them():
     """A random walk: 50 steps ahead the error is seven times that of one."""
-    walk = np.cumsum(np.random.default_rng(3).normal(size=4000))
+    walk = np.cumsum(np.random.default_rng(3).normal(size=2500))
     model, held, widths = OnlineAutoMLRegressor(**SMALL), [], []
     for t, label in enumerate(walk.tolist()):
         x = {"a": float(t % 7)}
@@ -169,7 +169,7 @@ def test_intervals_of_predictions_that_wait_are_as_wide_as_the_delay_makes_them(
         if t < 50:
             assert ends == (-math.inf, math.inf)
             continue
-        if t >= 1000:
+        if t >= 700:
             held.append(ends[0] <= label <= ends[1])
             widths.append(np.diff(ends)[0] / np.diff(model.predict_interval_one(x))[0])
         model.learn_label(t - 50, walk[t - 50])
