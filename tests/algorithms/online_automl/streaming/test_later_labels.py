@@ -44,26 +44,26 @@ def whole(model, tmp_path):
 @pytest.fixture(scope="module", params=[0.0, 0.1], ids=["all", "some never"])
 def learned(request):
     """Return which labels come, and a model that learned them at once."""
-    x, y = examples(1500)
-    comes = np.random.default_rng(1).random(1500) >= request.param
+    x, y = examples(700)
+    comes = np.random.default_rng(1).random(700) >= request.param
     model = OnlineAutoMLRegressor(**SMALL)
     for t in np.flatnonzero(comes):
         model.learn_one(x[t], y[t])
     return comes, model
 
 
-@pytest.mark.parametrize("delay", [0, 100, 1000])
+@pytest.mark.parametrize("delay", [0, 100, 500])
 def test_the_same_labels_make_the_same_state_whenever_they_come(delay, learned, tmp_path):
     comes, at_once = learned
-    x, y = examples(1500)
-    model = OnlineAutoMLRegressor(max_pending=1200, **SMALL)
-    for t in range(1500 + delay):
-        if t < 1500:
+    x, y = examples(700)
+    model = OnlineAutoMLRegressor(max_pending=600, **SMALL)
+    for t in range(700 + delay):
+        if t < 700:
             model.predict_one(x[t], id=t)
         if t >= delay and comes[t - delay]:
             model.learn_label(t - delay, y[t - delay])
 
-    assert model.n_pending == 1500 - comes.sum()
+    assert model.n_pending == 700 - comes.sum()
     assert known(model, tmp_path) == known(at_once, tmp_path)
 
 
