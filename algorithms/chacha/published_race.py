@@ -139,13 +139,12 @@ class PublishedRace(Race):
         """Return what the model that `Steps.select` names predicts, 0 if it names none."""
         return float(self.steps.predict(np.ascontiguousarray(example)))
 
-    def learn(
-        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
-    ) -> int:
+    def learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
         """Learn by algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
         n = self._log_point - self.at
         block = map(np.ascontiguousarray, (examples[:n], labels[:n], importances[:n]))
-        return int(self.steps.advance(*block, predictions[:n]))
+        found = np.empty(len(labels[:n]), dtype=np.float32)
+        return found[: self.steps.advance(*block, found)]
 
     def single_calls(self, row: Floats) -> RowSteps:
         """See `Race.single_calls`."""

@@ -282,11 +282,10 @@ class OneVsRest(Saved):
             self.races.append(race)
             self.arrived.append(self.at)
             self.record(number - 1, events)
-            labels = np.full(len(rows), -1, dtype=np.float32)
-            done = 0
+            labels, done = np.full(len(rows), -1, dtype=np.float32), 0
             while done < len(rows):
                 rest, live = slice(done, None), len(race.live)
-                n = race.learn(rows[rest], labels[rest], weights[rest], labels[rest].copy())
+                n = len(race.learn(rows[rest], labels[rest], weights[rest]))
                 self.model_examples += live * n
                 done += n
                 if race.is_due():

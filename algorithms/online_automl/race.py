@@ -116,17 +116,18 @@ class Race(Saved, ABC):
         """
 
     @abstractmethod
-    def learn(
-        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
-    ) -> int:
-        """Learn until a decision is due or the examples end; return how many were learned.
+    def learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
+        """Learn until a decision is due or the examples end.
 
         Parameters
         ----------
         examples : ndarray of float32, shape (n, n_features)
         labels, importances : ndarray of float32, shape (n,)
-        predictions : ndarray of float32, shape (n,)
-            Filled with the progressive predictions of what was learned.
+
+        Returns
+        -------
+        ndarray of float32
+            Progressive predictions of what was learned.
         """
 
     @abstractmethod

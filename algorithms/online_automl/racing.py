@@ -166,26 +166,23 @@ class StreamRace:
         if race.at == self._rows.stop:
             first = race.predict(examples[0, : race.schema.n_features])
             self._grow()
-        start, before = race.at, race.at - self._rows.start
+        before = race.at - self._rows.start
         features = self._features[before : before + len(labels)]
         found = self._learn(features, labels[: len(features)])
         if first is not None:
             found[0] = np.pad(first, (0, found.shape[1] - len(first))) if found.ndim > 1 else first
-        return found[: race.at - start]
+        return found
 
     def _learn(self, features: Floats, labels: Floats) -> Any:
-        """Learn examples with the columns that have begun until a decision is due; take it.
-
-        Return at least their predictions.
-        """
+        """Learn examples with the columns that have begun until a decision is due; take it."""
         race, ones = self.race, np.ones(len(labels), dtype=np.float32)
         if many := isinstance(race, OneVsRest):
             before = race.model_examples
             found: Any = race.learn(features, labels.astype(np.int64), ones)
             self.live = (race.model_examples - before) / len(labels)
         else:
-            found, self.live = np.empty(len(labels), dtype=np.float32), len(race.live)
-            race.learn(features, labels, ones, found)
+            self.live = len(race.live)
+            found = race.learn(features, labels, ones)
         if race.is_due() and (many or race.at < self.end):
             self._events += race.decide()
         return found

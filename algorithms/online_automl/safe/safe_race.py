@@ -171,11 +171,10 @@ class SafeRace(Race):
         ridge = logit(self.one.row.values[self.b + RIDGE])
         return later, ridge, float(self.one.predict())
 
-    def learn(
-        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
-    ) -> int:
+    def learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
         """Learn until the round ends; importances weigh what is learned, and all losses."""
-        return int(self.one.learn_many(examples, labels, importances, predictions))
+        found = np.empty(len(labels), dtype=np.float32)
+        return found[: self.one.learn_many(examples, labels, importances, found)]
 
     def single_calls(self, row: Floats) -> OneExample:
         """See `Race.single_calls`."""
