@@ -191,12 +191,7 @@ def cell(value: Any) -> Cell:
             return Cell(f"{value:,}")
         case Interval():
             return Cell(f"{short(value.value, 3)} {value.ends(3)}".rstrip())
-    return number(value)
-
-
-def number(value: float, digits: int = 4, kind: str = "") -> Cell:
-    """Return a number with significant digits as a cell."""
-    return Cell(short(value, digits), kind)
+    return Cell(short(value))
 
 
 def data_cell(data: str, names: Names) -> Cell:

@@ -233,12 +233,13 @@ def texts(found: Compared) -> pd.DataFrame:
     return shown.drop(columns=list(left_out))
 
 
-def standings(found: Compared) -> dict[str, dict[str, float]]:
-    """Return score, rank, relative loss and CPU seconds of each algorithm, by measure."""
-    board, names = found.board, ["score", "rank", "relative_loss", "cpu_seconds"]
+def standings(found: Compared) -> dict[str, float]:
+    """Return score, rank, relative loss and CPU seconds of each algorithm, as MEASURE/NAME."""
+    board = found.board
     frame = board.frame.assign(rank=board.frame["place" if board.one_set else "rank"])
-    measures: dict[str, dict[str, float]] = frame[names].to_dict()
-    return measures
+    return {f"{measure}/{name.replace('/', '_')}": value
+            for measure in ("score", "rank", "relative_loss", "cpu_seconds")
+            for name, value in frame[measure].items()}  # fmt: skip
 
 
 def notes(found: Compared) -> list[str]:

@@ -322,7 +322,7 @@ def publish(
     found: Sequence[Result],
     *,
     board: str,
-    standings: Mapping[str, Mapping[str, float]],
+    standings: Mapping[str, float],
     files: Sequence[Path],
     tags: Mapping[str, str],
 ) -> Place:
@@ -335,7 +335,7 @@ def publish(
 
     - `found`: of all its jobs; their keys find its run.
     - `board`: Markdown.
-    - `standings`: score, rank and CPU seconds of each algorithm, by the name of the measure.
+    - `standings`: score, rank and CPU seconds of each algorithm, by MEASURE/NAME.
     - `files`: artifacts of the suite's run, such as the report.
     - `tags`: of the suite's run, such as its `FLOW_RUN`.
     """
@@ -376,19 +376,13 @@ def publish(
     return place
 
 
-def _log_standings(
-    client: MlflowClient, run: Run, standings: Mapping[str, Mapping[str, float]]
-) -> None:
+def _log_standings(client: MlflowClient, run: Run, standings: Mapping[str, float]) -> None:
     """Log the standings; the tag that says that a run has them comes last."""
     from mlflow.entities import Metric
 
     run_id, at = run.info.run_id, run.info.start_time
-    metrics = [
-        Metric(sound_key(f"{measure}/{name.replace('/', '_')}"), value, at, 0)
-        for measure, values in standings.items()
-        for name, value in values.items()
-        if math.isfinite(value)
-    ]
+    metrics = [Metric(sound_key(name), value, at, 0)
+               for name, value in standings.items() if math.isfinite(value)]  # fmt: skip
     for start in range(0, len(metrics), METRICS_PER_BATCH):
         client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
     client.set_tag(run_id, NIGHT, "true")

@@ -140,7 +140,9 @@ FIXED = {"AutoMLClassifier": TRIALS, "AutoMLRegressor": TRIALS, "SelectionSearch
 """What tiny inputs of a class need."""
 CALLS = {
     "Problem": lambda unit: public.Problem(3, 10.0, unit),
-    "race": lambda task: public.race("vanilla", (X, CLASSES if task[0] == "c" else Y), task=task),
+    "race": lambda task: public.race(
+        "vanilla", X.assign(y=CLASSES if task[0] == "c" else Y), task=task
+    ),
 }
 
 

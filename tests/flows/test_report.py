@@ -48,11 +48,3 @@ def test_a_report_is_built_again_by_the_command(finished, call, tmp_path):
     assert (said.code, said.out.strip()) == (0, os.fspath(page.relative_to(tmp_path)))
     assert page.read_bytes() == before
     assert suite_of(tmp_path / "run").title == "Two learners"
-
-
-def test_a_folder_without_results_is_wrong_usage(call, tmp_path):
-    (tmp_path / "empty").mkdir()
-    said = call("report", "empty")
-    assert said.code == 64
-    assert len(said.err.splitlines()) == 1
-    assert "results.parquet" in said.err

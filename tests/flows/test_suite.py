@@ -108,7 +108,3 @@ def test_a_disk_without_space_for_a_job_is_a_problem_of_the_run_and_no_crash(run
     assert statuses(outcome) == ["skipped", "skipped"]
     why = "the disk is full (runs): free some of it, and run the same command again"
     assert [outcome.results[0].reason, *outcome.problems] == [why, why]
-
-
-def test_a_suite_need_not_be_tracked(runner):
-    assert runner.run(uri=None).problems == []

@@ -29,13 +29,6 @@ def test_a_full_disk_leaves_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [".mlflow.db.lock"]
 
 
-def test_what_a_kill_left_of_a_store_is_made_again(tmp_path):
-    (tmp_path / ".mlflow.db.new").write_text("half")
-    (tmp_path / "mlflow.db").touch()
-    assert open_store(f"sqlite:///{tmp_path / 'mlflow.db'}").search_experiments()
-    assert not (tmp_path / ".mlflow.db.new").exists()
-
-
 @pytest.mark.parametrize("make", [ensure_store, open_store])
 def test_a_store_with_options_in_its_address_is_refused_and_leaves_no_file(tmp_path, make):
     with pytest.raises(TrackingError, match=r"a\?b\.db cannot be read: a file has no \?"):

@@ -44,7 +44,7 @@ def test_each_run_adds_a_suite_run_whose_standings_make_a_line(uri, runs):
         Tracker(uri, "quick", ["a"])  # killed before it had a leaderboard
         Tracker(uri, "quick", ["a"]).close("FINISHED", {"ok": 1})
         for _ in range(2):  # killed within, and published again
-            standings = {"score": {"a*b/c": 0.5 * night, "none": float("nan")}}
+            standings = {"score/a*b_c": 0.5 * night, "score/none": float("nan")}
             tags = {"leaseboard.flow_run": link}
             put(uri, "a", standings=standings, tags=tags)
 
