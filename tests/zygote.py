@@ -32,8 +32,6 @@ import traceback
 import types
 from pathlib import Path
 
-import sqlalchemy
-
 IMPORTS = (
     "leaseboard.algorithms.chacha.presets", "leaseboard.algorithms.online_automl.online_automl",
     "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
@@ -66,25 +64,6 @@ def remember():
         found = getattr(module, name)
         if not hasattr(found, "cache_info"):
             setattr(module, name, functools.cache(found))
-    sqlalchemy.event.listen(sqlalchemy.Engine, "engine_connect", _share)
-
-
-class _Compiled(sqlalchemy.util.LRUCache):
-    """Statements that any engine on SQLite has compiled: each test has stores of its own."""
-
-    def get(self, key, default=None):
-        return super().get((type(key[0]), *key[1:]), default)
-
-    def __setitem__(self, key, value):
-        super().__setitem__((type(key[0]), *key[1:]), value)
-
-
-_compiled = _Compiled(5000)
-
-
-def _share(connection):
-    if connection.dialect.name == "sqlite":
-        connection.engine._compiled_cache = _compiled
 
 
 def prctl(option, value):
