@@ -98,10 +98,8 @@ def _explain(
 
 def _shown(error: Mapping[str, Any]) -> str:
     """Return the value that was given, without the password of an address."""
-    value = error["input"]
-    if isinstance(value, str) and "://" in value:
-        return short(repr(redacted(value)))
-    return short(redacted(repr(value)) if "://" in repr(value) else repr(value))
+    value = repr(error["input"])
+    return short(redacted(value) if "://" in value else value)
 
 
 def _line(node: yaml.Node | None, location: list[Any]) -> int:

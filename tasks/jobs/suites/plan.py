@@ -121,7 +121,8 @@ def _check_measures(suite: Suite, kinds: dict[str, str], path: Path | None) -> N
     """Raise UsageError for two algorithms on a dataset whose scores no leaderboard can compare."""
     titles = [contender.title for contender in suite.algorithms]
     first: dict[str, tuple[str, str]] = {}
-    for job in (job for job in suite.jobs() if job.name in kinds):
+    jobs = {(job.name, job.data): job for job in suite.jobs() if job.name in kinds}
+    for job in jobs.values():
         mine = environments.resolve(kinds[job.name], job.environment).measure()
         other, measure = first.setdefault(job.data, (job.name, mine))
         if measure != mine:

@@ -36,7 +36,8 @@ def test_nothing_that_is_shipped_is_untrusted():
     assert not any(is_untrusted(job(name)) for name in registry.names())
     conf = conf_dir(None)
     for suite in (one for name in suite_names(conf) for one in load_suites(name, conf)[1]):
-        assert not any(map(is_untrusted, suite.jobs())), suite.name
+        each = {found.name: found for found in suite.jobs()}  # seeds and data name no code
+        assert not any(map(is_untrusted, each.values())), suite.name
 
 
 def test_other_pins_are_another_job(monkeypatch, tmp_path):

@@ -93,7 +93,6 @@ def test_every_shipped_suite_is_valid_and_names_known_algorithms():
     found = {each.name: each for name in suite_names(conf) for each in load_suites(name, conf)[1]}
     for member, suite in found.items():
         check_suite(suite)
-        assert suite.jobs()
         titles = {contender.title for contender in suite.algorithms}
         if member in PUBLISH_WHAT_THEY_RUN:
             assert {row.algorithm for row in suite.published} <= titles, member
