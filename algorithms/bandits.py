@@ -154,16 +154,11 @@ class UpperConfidenceBound(ArmPolicy):
     state: ClassVar[type[Policy]] = _UcbPolicy
 
 
-class _ValuePolicy(Policy):
-    def _values(self) -> Floats:
-        """Return the mean feedback of every arm, or the best where the settings say so."""
-        return self.mean if self.settings.value == "mean" else self.best
-
-
-class _GreedyPolicy(_ValuePolicy):
+class _GreedyPolicy(Policy):
     def _choose(self) -> int:
         explore, drawn = self.rng.random() < self.settings.epsilon, self._drawn()
-        return drawn if explore else self._largest(self._values())
+        values = self.mean if self.settings.value == "mean" else self.best
+        return drawn if explore else self._largest(values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,9 +178,9 @@ class EpsilonGreedy(ArmPolicy):
     state: ClassVar[type[Policy]] = _GreedyPolicy
 
 
-class _SoftmaxPolicy(_ValuePolicy):
+class _SoftmaxPolicy(Policy):
     def _choose(self) -> int:
-        value = np.where(self.candidates, self._values(), -np.inf)
+        value = np.where(self.candidates, self.mean, -np.inf)
         cumulative = softmax(value, self.settings.temperature).cumsum()
         return int((cumulative <= self.rng.random() * cumulative[-1]).sum())
 
@@ -201,12 +196,9 @@ class Softmax(ArmPolicy):
     temperature : float
         τ: 0.1 in the ER-UCB paper; 1 in the code of Rising Bandits' authors, which is nearly
         uniform on accuracies.
-    value : {"mean", "best"}
-        The feedback of an arm: its mean or its maximum.
     """
 
     temperature: Annotated[float, Field(gt=0)] = 0.1
-    value: Literal["mean", "best"] = "mean"
 
     state: ClassVar[type[Policy]] = _SoftmaxPolicy
 

@@ -139,9 +139,12 @@ def test_max_ucb_rescales_what_was_seen():
 
 @pytest.mark.parametrize("make", [EpsilonGreedy, Softmax])
 def test_the_largest_mean_or_maximum_is_followed(make):
-    surely = {EpsilonGreedy: {"epsilon": 0.0}, Softmax: {"temperature": 1e-3}}[make]
-    for value, best in (("mean", 1), ("best", 0)):
-        policy = started(make(value=value, **surely))
+    surely = {
+        EpsilonGreedy: [({"epsilon": 0.0}, 1), ({"epsilon": 0.0, "value": "best"}, 0)],
+        Softmax: [({"temperature": 1e-3}, 1)],
+    }
+    for given, best in surely[make]:
+        policy = started(make(**given))
         for arm, reward in ((0, 0.9), (1, 0.6), (2, 0.1), (0, 0.1), (1, 0.6), (2, 0.1)):
             policy.update(arm, reward)
         assert {policy.select() for _ in range(20)} == {best}
