@@ -119,7 +119,7 @@ def _on(data: Data, name: str) -> Environment:
     options = {"protocol": data.protocol} if data.protocol else {}
     job = Job(name, data.reference, 1, 0, environment=options, budget=data.budget)
     table = _table(data.reference)
-    return environments.make(kind, table, job, environments.parts(kind, table, job))
+    return environments.make(kind, table, job)
 
 
 _table = cache(load)
