@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 EQUIVALENT = ROOT / "tests" / "mutants.csv"
 RECORDED = "test_an_algorithm_decides_and_predicts_what_is_recorded"
 MODULES = {
-    "algorithms/abc_selection/bounds.py": (16, ["tests/algorithms/abc_selection/test_bounds.py"]),
+    "algorithms/abc_selection/bounds.py": (
+        16, [f"tests/algorithms/abc_selection/test_{each}.py" for each in ("bounds", "fitness")],
+    ),
     "algorithms/sequential_test.py": (16, ["tests/algorithms/test_sequential_test.py"]),
     "algorithms/online/conformal.py": (
         14, [f"tests/algorithms/{each}.py" for each in

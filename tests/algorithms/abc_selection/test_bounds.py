@@ -88,13 +88,6 @@ def probed(rows, tested, right, trained=None):
     return Probe(rows=rows, test_rows=tested, train_correct=trained, test_correct=right)
 
 
-def test_the_exact_upper_bound_is_the_last_truth_whose_event_is_not_too_unlikely():
-    share = 0.1 / (2 * 3 * 5)
-    most = 3200 + round(bounds.exact_upper(3200, S, T, share) * T)
-    assert hypergeom.cdf(3200, S + T, most, S) > share
-    assert hypergeom.cdf(3200, S + T, most + 1, S) <= share
-
-
 def last(correct, rows, drawn, share):
     """Return the last count of right ones for which so few in the sample are not too unlikely."""
     counts = range(correct, correct + rows - drawn + 1)

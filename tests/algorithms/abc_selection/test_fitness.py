@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaseboard.algorithms.abc_selection.bounds import lowered, raised
+from leaseboard.algorithms.abc_selection.bounds import lowered, raised, rise
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
@@ -101,3 +101,7 @@ def test_the_lower_bound_holds_if_later_falls_are_not_larger(shape):
     larger = max(shape[:2]) + 0.001
     outside = accuracy[2] - larger * (len(shape) - 2)
     assert outside < bound
+
+
+def test_a_fall_of_the_accuracy_on_training_rows_is_a_rise_below_zero():
+    assert rise(probe(500, 0.8, 0.8, 0.5), probe(2000, 0.75, 0.75, 0.5)) == -0.025
