@@ -178,7 +178,7 @@ PARTS = {
                "packaging", "scipy"),
     "flows": ("prefect", "fastapi", "starlette", "uvicorn", "httpx", "apprise",
               "prometheus_client", "mlflow", "plotly", "jinja2", "markupsafe", "cronsim"),
-    "dask": ("prefect_dask",),
+    "dask": ("prefect_dask", "distributed"),
 }  # fmt: skip
 """The names by which the packages of each extra are imported; a part has those before it too."""
 
