@@ -94,7 +94,7 @@ class EarlyStoppedCV(FoldsAlgorithm):
     >>> env = tiny_environment("folds")
     >>> events = list(EarlyStoppedCV().run(env, seed=0))
     >>> env.champion, env.at  # of 16 fits
-    (3, 13.0)
+    (3, 13)
     """
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
