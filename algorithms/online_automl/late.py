@@ -28,6 +28,7 @@ from leaseboard.algorithms.online_automl.safe.later import (
     parts_of,
 )
 from leaseboard.algorithms.online_automl.safe.mixture import (
+    LARGEST,
     aggregate,
     new_aggregate,
     posterior_mean,
@@ -37,7 +38,7 @@ from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN, deviatio
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import copied
-from leaseboard.algorithms.transcendental import exp_all, log_all
+from leaseboard.algorithms.transcendental import exp_all
 
 PRIOR = 160.0
 """Answers as which the losses count that parts would have had."""
@@ -63,12 +64,6 @@ by the last labels that are known; the last class; and the one that came most of
 
 PLACES_OF_CLASSES = np.array([*range(1 + COMMON), *[LATER, ON_FEATURES] * (TRUSTED - 1)])
 """They, as often as they count."""
-
-EXPERTS = [ON_FEATURES, LAST, COMMON]
-"""What the mean of them is kept near."""
-
-SHARE, FLOOR = 0.99, 1e-3
-"""The prior of the mean; and what all classes that came share of the probability of an expert."""
 
 MOST_PLACES = 16
 """How much more often the last class counts at most. Of a file that is sorted by class it is the
@@ -168,58 +163,13 @@ class Forecasts(Weighed):
         return float(known[rank - 1]) * spread if 0 < rank <= len(known) else math.inf
 
 
-class Copied(Weighed):
-    """Posterior mean of parts, next to others in a mixture that has many copies.
-
-    There are as many as predictions wait at a time: each takes one that no other waits for [1]_.
-    What `answer` needs ends with the copy, or -1, and the entity.
-
-    References
-    ----------
-    .. [1] Joulani, Gyorgy, Szepesvari. Online learning under delayed feedback. ICML 2013.
-
-    Parameters
-    ----------
-    places : ndarray of int64
-        See `Weighed`.
-    new : ndarray of float64
-        A copy that has learned nothing.
-
-    Attributes
-    ----------
-    copies : list of ndarray of float64
-    free : list of int
-        Those for which no prediction waits.
-    """
-
-    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "copies", "free")
-
-    def __init__(self, places: Slots, new: Doubles) -> None:
-        super().__init__(places)
-        self.new, self.copies, self.free = new, [new.copy()], [0]
-
-    def take(self) -> int:
-        """Return the number of a copy for one more prediction that waits."""
-        if not self.free:
-            self.free.append(len(self.copies))
-            self.copies.append(self.new.copy())
-        return self.free.pop()
-
-    def forget(self, kept: Doubles) -> None:
-        """See `Late.forget`."""
-        if kept[-2] >= 0:
-            self.free.append(int(kept[-2]))
-        if len(self.free) == len(self.copies):  # of those that learned nothing one is enough
-            learned = [each for each in self.copies if not np.array_equal(each, self.new)]
-            self.copies = learned or self.copies[:1]
-            self.free = [*range(len(self.copies))]
-
-
-class LateNumbers(Copied):
+class LateNumbers(Weighed):
     """Numbers whose labels come later.
 
     The posterior mean of the parts, next to the naive baselines, is an
-    expert of the aggregate (`leaseboard.algorithms.online_automl.safe.mixture`) that is copied.
+    expert of the aggregate (`leaseboard.algorithms.online_automl.safe.mixture`), of which there
+    are as many copies as predictions wait at a time: each prediction takes one that no other waits
+    for [1]_.
 
     **Theorem.** For every sequence of labels, in any order of arrival, the squared loss of all
     predictions that were answered is at most that of the best baseline, plus for each copy the
@@ -233,6 +183,10 @@ class LateNumbers(Copied):
     With labels that come before the next prediction there is one copy, and the theorem is the
     first one.
 
+    References
+    ----------
+    .. [1] Joulani, Gyorgy, Szepesvari. Online learning under delayed feedback. ICML 2013.
+
     Parameters
     ----------
     levels : sequence of float
@@ -244,16 +198,17 @@ class LateNumbers(Copied):
         Of blocks of rows none of whose labels is known before all are predicted.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (*Copied.kept, "intervals", "ahead")
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "intervals", "ahead", "copies", "free")
 
     def __init__(self, levels: Sequence[float]) -> None:
-        super().__init__(PLACES, new_aggregate(1 + len(BASELINES)))
+        super().__init__()
         self.intervals, self.ahead = Intervals(levels, later=True), Forecasts()
+        self.copies, self.free = [new_aggregate(1 + len(BASELINES))], [0]
 
     def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[float, Doubles]:
         """See `Late.ask`."""
         if race is None or not race.at:
-            none = [*[0.0] * (N_PARTS + 3), *self.intervals.ask(0.0), -1.0, 0.0]
+            none = [*[0.0] * (N_PARTS + 3), -1.0, *self.intervals.ask(0.0), 0.0]
             return super().ask(race, row, waiting)[0], np.array(none)
         entity = race.head.entity(row)
         return self.predict(parts_of(race, row, waiting[-1], waiting[entity]), entity)
@@ -261,33 +216,43 @@ class LateNumbers(Copied):
     def predict(self, parts: Parts, entity: int = 0) -> tuple[float, Doubles]:
         """Return the prediction by its parts, and what `answer` needs of it.
 
-        It is what the parts said, their mean, the range of labels, what `Intervals.ask` returns,
-        the copy, and the entity.
+        It is what the parts said, their mean, the range of labels and the copy, what
+        `Intervals.ask` returns, and the entity.
         """
-        mean = self.mean(parts.said, parts.lost, len(self.copies) - len(self.free))
-        copy = self.take()
+        waiting = len(self.copies) - len(self.free)
+        if not self.free:
+            self.free.append(len(self.copies))
+            self.copies.append(new_aggregate(1 + len(BASELINES)))
+        copy, mean = self.free.pop(), self.mean(parts.said, parts.lost, waiting)
         prediction = aggregate(_experts(parts.said, mean), self.copies[copy])
-        own, asked = np.array([mean, *parts.limits]), self.intervals.ask(prediction)
-        return prediction, np.concatenate((parts.said, own, asked, [copy, entity]))
+        own, asked = np.array([mean, *parts.limits, copy]), self.intervals.ask(prediction)
+        return prediction, np.concatenate((parts.said, own, asked, [entity]))
 
     def answer(
         self, race: Any, label: float, prediction: float, kept: Doubles, delay: int
     ) -> None:
         """See `Late.answer`."""
-        said, (mean, low, high), asked = np.split(kept[:-2], [N_PARTS, N_PARTS + 3])
-        copy = int(kept[-2])
+        said, (mean, low, high, copy), asked = np.split(kept[:-1], [N_PARTS, N_PARTS + 4])
         if copy < 0:
             return
         shown = float(race.ensemble.expansion.scale[SHOWN])
         within = min(max(shown, low), high)
-        weigh(_experts(said, mean), label, within, high - low, self.copies[copy])
-        self.free.append(copy)
+        weigh(_experts(said, mean), label, within, high - low, self.copies[int(copy)])
+        self.free.append(int(copy))
         self.learn(said, shown)
         self.intervals.update(label, prediction, asked, delay)
 
     def around(self, prediction: float, level: float, kept: Doubles) -> tuple[float, float]:
         """Return the interval that a prediction was given, of which that was kept."""
-        return self.intervals.around(prediction, level, kept[N_PARTS + 3 : -2])
+        return self.intervals.around(prediction, level, kept[N_PARTS + 4 : -1])
+
+    def forget(self, kept: Doubles) -> None:
+        """See `Late.forget`."""
+        if kept[N_PARTS + 3] >= 0:
+            self.free.append(int(kept[N_PARTS + 3]))
+        if len(self.free) == len(self.copies):  # of those that learned nothing one is enough
+            self.copies = [each for each in self.copies if each[LARGEST] > 0.0] or self.copies[:1]
+            self.free = [*range(len(self.copies))]
 
     def notes(self, race: Any) -> dict[str, float]:
         """Return metrics of intervals."""
@@ -298,35 +263,22 @@ def _experts(said: Doubles, mean: float) -> Doubles:
     return np.array([mean, *said[[*BASELINES]]])
 
 
-class LateClasses(Copied):
-    """Classes whose labels come later: a mean of what predicts them, by the errors of each.
+class LateClasses(Weighed):
+    """Mean of what predicts a class while labels are pending, by the errors of each.
 
     As for numbers, each is judged by what it said while labels were pending, and n predictions
-    that wait together count as few. Their mean has `SHARE` of the prior of a Bayesian mixture that
-    is copied; the rest have `EXPERTS`.
-
-    **Theorem.** For every sequence of classes, in any order of arrival, over the predictions that
-    were made while others waited and were answered by a class that had come before, their log loss
-    is for each copy at most ``ln(3 / (1 - SHARE))`` above that of each of `EXPERTS`, and
-    ``-ln(SHARE)`` above that of the mean, where each of these is ``1 - FLOOR`` of its own
-    probabilities and `FLOOR` of equal ones. There are at most D + 1 copies, where D predictions
-    wait at most when one is made.
-
-    *Proof.* A mixture of prior π loses in a sequence ``-ln(sum_k π_k exp(-L_k))``, which is at
-    most ``L_k - ln(π_k)``. A copy predicts a part of the sequence, and knows each class of this
-    part before it predicts the next; the losses of the copies sum. ∎
+    that wait together count as few. No theorem bounds the errors.
     """
 
     def __init__(self) -> None:
-        prior = [SHARE, *[(1.0 - SHARE) / len(EXPERTS)] * len(EXPERTS)]
-        super().__init__(PLACES_OF_CLASSES, log_all(prior))
+        super().__init__(PLACES_OF_CLASSES)
 
     def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[Any, Doubles]:
         """See `Late.ask`; probabilities, or of an environment's two classes log odds."""
         n_classes = getattr(race, "n_classes", 2) if race is not None and race.at else 0
         if not waiting[-1] or n_classes < 2:  # nothing is learned, but that there is one class
-            votes = np.full(1 + COMMON, 0.0 if n_classes == 1 else -1.0)
-            return super().ask(race, row, waiting)[0], np.append(votes, [-1.0, 0.0])
+            votes = np.append(np.full(1 + COMMON, 0.0 if n_classes == 1 else -1.0), 0.0)
+            return super().ask(race, row, waiting)[0], votes
         many = isinstance(race, OneVsRest)
         races: list[Any] = race.races if many else [race]
         later, ridge, stale = np.array([each.late_margins(row) for each in races]).T.copy()
@@ -346,36 +298,17 @@ class LateClasses(Copied):
         fourth = np.full(len(counts), wrong / max(1, len(counts) - 1))
         fourth[last] = 1.0 - wrong
         said = np.array([first, second, third, fourth, counts / max(counts.sum(), 1.0)])
-        shares, kept = self.predict(said, last, waiting[-1])
-        return (shares if many else logit(shares[1] - shares[0])), kept
-
-    def predict(self, said: Doubles, last: int, waiting: int) -> tuple[Doubles, Doubles]:
-        """Return the probabilities of classes by those of the parts, and what `answer` needs.
-
-        It is the class that each part says, the probabilities of the experts, the copy, and no
-        entity. `last` is the last class that is known.
-        """
         lost = np.full(len(said), EXPECTED)
-        mean = np.array([self.mean(each, lost, waiting) for each in said.T.copy()])
-        experts = (1.0 - FLOOR) * np.array([mean, *said[EXPERTS]]) + FLOOR / len(mean)
-        copy = self.take()
-        trust = exp_all(self.copies[copy] - self.copies[copy].max())
-        votes = said.argmax(axis=1)
+        shares = np.array([self.mean(each, lost, waiting[-1]) for each in said.T.copy()])
+        votes = np.append(said.argmax(axis=1), 0.0)
         votes[LAST] = last  # also where another class is more probable
-        return trust @ experts / trust.sum(), np.concatenate((votes, experts.ravel(), [copy, 0]))
+        return (shares if many else logit(shares[1] - shares[0])), votes
 
     def answer(self, race: Any, label: float, prediction: Any, kept: Doubles, delay: int) -> None:
         """See `Late.answer`; a class by its number, or of two by the sign of `label`."""
         del prediction, delay
-        if kept[0] < 0.0:
-            return
-        number = int(label if isinstance(race, OneVsRest) else label > 0.0)
-        self.learn(kept[: 1 + COMMON] != number, 0.0)
-        experts, copy = kept[1 + COMMON : -2].reshape(1 + len(EXPERTS), -1), int(kept[-2])
-        if copy >= 0:
-            if number < experts.shape[1]:  # else a new class
-                self.copies[copy] += log_all(experts[:, number])
-            self.free.append(copy)
+        if kept[0] >= 0.0:
+            self.learn(kept[:-1] != (label if isinstance(race, OneVsRest) else label > 0.0), 0.0)
 
 
 class Pending:
@@ -445,7 +378,7 @@ class Pending:
             "examples": list(examples),
             "predictions": list(predictions),
             "before": list(before),
-            "parts": list(kept),
+            "parts": np.array(kept),
             "made": self.made,
             "dropped": self.dropped,
         }

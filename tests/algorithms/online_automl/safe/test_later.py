@@ -17,13 +17,8 @@ from leaseboard.algorithms.environments.stream import (
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.late import (
     ALIKE,
-    COMMON,
-    EXPERTS,
-    FLOOR,
     PRIOR,
-    SHARE,
     TRUSTED,
-    LateClasses,
     LateNumbers,
 )
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
@@ -134,63 +129,6 @@ def test_no_labels_make_it_worse_than_the_theorem_allows(delay, with_blocks):
     excess, allowed = adversarial(delay, with_blocks)
 
     assert excess <= allowed
-
-
-N_CLASS_PARTS = 1 + COMMON
-
-
-def played(waited, delay, n, probabilities, *, with_blocks=False):
-    """Return the log losses of the predictions, of the mean and of the experts, summed.
-
-    Each class is the one that the prediction makes the least probable.
-    """
-    lost, waiting = np.zeros(2 + len(EXPERTS)), []
-    for t in range(n):
-        said, kept = waited.predict(probabilities(t), 0, len(waiting))
-        number = int(said.argmin())
-        experts = kept[N_CLASS_PARTS:-2].reshape(-1, 2)
-        lost -= np.log([said[number], *experts[:, number]])
-        waiting.append((number, kept))
-        due = len(waiting) > delay
-        while due and waiting:
-            number, kept = waiting.pop(0)
-            waited.answer(None, 2.0 * number - 1.0, None, kept, len(waiting))
-            due = with_blocks
-    assert len(waited.copies) <= delay + 1
-    return lost
-
-
-PRICE = np.log(3.0 / (1.0 - SHARE))
-
-
-@pytest.mark.parametrize("with_blocks", [False, True])
-@pytest.mark.parametrize("delay", [1, 24, 200])
-def test_no_classes_make_it_worse_than_the_theorem_allows(delay, with_blocks):
-    rng, waited = np.random.default_rng(delay), LateClasses()
-
-    def probabilities(t):
-        right = EXPERTS[t // (7 * (delay + 1)) % len(EXPERTS)]
-        said = np.tile(rng.dirichlet([1.0, 1.0]), (N_CLASS_PARTS, 1))
-        said[right] = said[right, ::-1]
-        return said
-
-    own, mean, *experts = played(waited, delay, 2000, probabilities, with_blocks=with_blocks)
-
-    assert own - mean <= -np.log(SHARE) * len(waited.copies)
-    assert own - min(experts) <= PRICE * len(waited.copies)
-
-
-def test_the_price_of_the_theorem_is_paid_where_all_but_one_expert_are_wrong():
-    waited, said = LateClasses(), np.tile([0.9999, 0.0001], (N_CLASS_PARTS, 1))
-    said[EXPERTS[-1]] = 0.0001, 0.9999
-    waited.losses[EXPERTS[-1]] = 1e6  # the mean does not go by it
-    lost = np.zeros(2)
-    for _ in range(6):
-        found, kept = waited.predict(said, 0, 1)
-        lost -= np.log([found[1], (1.0 - FLOOR) * said[EXPERTS[-1], 1] + FLOOR / 2])
-        waited.answer(None, 1.0, None, kept, 0)
-
-    assert lost[0] - lost[1] == pytest.approx(PRICE)
 
 
 @pytest.fixture(scope="module")
