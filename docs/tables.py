@@ -32,7 +32,6 @@ PROTOCOLS = {
 }
 NEXT_TO_NAIVE = {"streams": "at once", "streams-late-24": "24 rows later",
                  "streams-late-200": "200 rows later"}  # fmt: skip
-HELD_OUT = {"held-out": "at once", "held-out-late-200": "200 rows later"}
 BASELINES = {"running-mean": "running mean", "last-label": "last label",
              "seasonal-last": "last season", "online-ridge": "online ridge"}  # fmt: skip
 LEARNERS = {
@@ -140,24 +139,6 @@ def against_refitted():
     return named(frame.reindex(names).rename(names).map(short), "dataset")
 
 
-def held_out():
-    """Return the default's losses on datasets that nothing was developed on."""
-    rows, names = {}, names_of("held-out")
-    for suite, title in HELD_OUT.items():
-        losses = read(suite).pivot_table("score", "data", "name").rename(names)
-        rivals = {"best naive baseline": losses[[*BASELINES]].min(axis=1),
-                  "LightGBM, fitted again": losses["refitted-lightgbm"]}  # fmt: skip
-        for rival, theirs in rivals.items():
-            ratio = losses["online-automl"] / theirs
-            worst = ratio[ratio > 1].sort_values(ascending=False)
-            some = ", ".join(f"{name} {value:.2f}" for name, value in worst[:5].items())
-            rows[f"{title}, over {rival}"] = (
-                short(geometric(ratio)), f"{len(worst)} of {len(ratio)}", some
-            )  # fmt: skip
-    titles = ["relative loss, geometric mean", "worse on", "worst five"]
-    return named(pd.DataFrame(rows, index=titles).T, "labels")
-
-
 def systems():
     """Return the test score of each system on each table, their mean rank first."""
     scores = read("tables").pivot_table("score", "data", "name").rename(names_of("tables"))
@@ -226,8 +207,8 @@ def published(suite):
 
 
 TABLES = {"by-protocol": by_protocol, "against-naive": against_naive, "systems": systems,
-          "against-refitted": against_refitted, "held-out": held_out,
-          "selection": selection, "speed-up": speed_up}  # fmt: skip
+          "against-refitted": against_refitted, "selection": selection,
+          "speed-up": speed_up}  # fmt: skip
 
 
 def with_tables(text):
