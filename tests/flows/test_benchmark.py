@@ -41,7 +41,7 @@ def counted(monkeypatch, module, name):
 
 def test_data_are_loaded_once_and_prepared_once_for_all_jobs(tmp_path, monkeypatch):
     loads = counted(monkeypatch, prepared, "load")
-    parts = counted(monkeypatch, prepared.environments, "parts")
+    parts = counted(monkeypatch, prepared.environments, "divided")
     outcome = run(tmp_path, 2, algorithms=["vanilla", "random-configs"], repetitions=3)
 
     assert [row.status for row in outcome.results] == ["ok"] * 18
@@ -103,14 +103,14 @@ def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, m
 
 
 def test_a_preparation_that_dies_costs_the_jobs_that_need_it(tmp_path, monkeypatch):
-    real = prepared.environments.parts
+    real = prepared.environments.divided
 
-    def parts(kind, dataset, job):
+    def divided(dataset, job):
         if len(dataset.target) == 210:
             raise MemoryError
-        return real(kind, dataset, job)
+        return real(dataset, job)
 
-    monkeypatch.setattr(prepared.environments, "parts", parts)
+    monkeypatch.setattr(prepared.environments, "divided", divided)
     outcome = run(tmp_path, algorithms=["vanilla"])
 
     assert [row.status for row in outcome.results] == ["ok", "memout", "ok"]
@@ -131,13 +131,13 @@ def test_a_second_run_leaves_the_first_one_s_jobs_alone(tmp_path):
 def test_little_is_prepared_before_it_is_needed(tmp_path, monkeypatch):
     """Parts that depend on the seed are a copy of the data for each repetition."""
     most = []
-    real = prepared.environments.parts
+    real = prepared.environments.divided
 
-    def parts(kind, dataset, job):
+    def divided(dataset, job):
         most.append(len(list((tmp_path / "out").glob(".data-*/table-*/holdout-*"))))
-        return real(kind, dataset, job)
+        return real(dataset, job)
 
-    monkeypatch.setattr(prepared.environments, "parts", parts)
+    monkeypatch.setattr(prepared.environments, "divided", divided)
     outcome = run(tmp_path, data=DATA[:1], algorithms=["linear"], repetitions=12)
 
     assert [row.status for row in outcome.results] == ["ok"] * 12
