@@ -183,7 +183,7 @@ def _value_of(value: Any) -> Any:
 
 
 def fill(part: object, state: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Set the attributes called `names`, arrays and parts in place.
+    """Set the attributes called `names`, arrays and parts in place, lists of arrays by new ones.
 
     Raises
     ------
@@ -199,6 +199,11 @@ def fill(part: object, state: Mapping[str, Any], names: Sequence[str]) -> None:
                 _fill_part(item, its)
         elif isinstance(old, np.ndarray):
             fill_array(old, new)
+        elif isinstance(old, list) and old and isinstance(old[0], np.ndarray):
+            items = [np.empty_like(old[0]) for _ in new]  # of one shape, and as many as came
+            for item, its in zip(items, new, strict=True):
+                fill_array(item, its)
+            setattr(part, name, items)
         elif type(new) is type(old):
             setattr(part, name, new)
         else:

@@ -1,5 +1,7 @@
 """What is written comes back with its types, and nothing else is read."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,15 @@ def test_another_version_and_a_damaged_file_are_refused(monkeypatch):
     monkeypatch.setattr(plain, "VERSION", plain.VERSION + 1)
     with pytest.raises(UsageError, match=r"a\.model has the format leaseboard-model 7, and this"):
         load(content, "a.model")
+
+
+def test_a_list_of_arrays_is_set_by_arrays_of_its_shape_alone():
+    part = SimpleNamespace(copies=[np.zeros(3)])
+    given = [np.arange(3.0), np.ones(3)]
+    plain.fill(part, {"copies": given}, ["copies"])
+    given[0][:] = 9.0
+
+    assert [each.tolist() for each in part.copies] == [[0.0, 1.0, 2.0], [1.0, 1.0, 1.0]]
+    for wrong in ([np.zeros(2)], [np.zeros(3, np.float32)], [1.0]):
+        with pytest.raises(ValueError, match="no array of float64"):
+            plain.fill(part, {"copies": wrong}, ["copies"])
