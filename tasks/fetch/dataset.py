@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from leaseboard.algorithms.errors import DataError, unknown
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.fetch.columns import facts_of
+from leaseboard.tasks.fetch.data_facts import facts_of
 
 TASKS = ("regression", "classification")
 
@@ -100,7 +100,7 @@ class Dataset:
     split: str | None = None
     """How its rows are divided, see `leaseboard.tasks.preprocess.splits.SplitBy`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """See `leaseboard.tasks.fetch.columns`."""
+    """See `leaseboard.tasks.fetch.data_facts`."""
 
 
 def finish(table: RawTable, options: Options, text: str) -> Dataset:

@@ -166,7 +166,7 @@ class Result:
     licence: str = ""
     """Licence of the data."""
     data_facts: Mapping[str, Any] = field(default_factory=dict)
-    """Facts of the data, such as missing values; see `leaseboard.tasks.fetch.columns`."""
+    """Facts of the data, such as missing values; see `leaseboard.tasks.fetch.data_facts`."""
 
     @classmethod
     def of(cls, job: Job, **found: Any) -> Result:

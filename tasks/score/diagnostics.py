@@ -22,7 +22,7 @@ from leaseboard.algorithms.events import (
     TrialFinished,
     of,
 )
-from leaseboard.tasks.fetch.columns import SORTED
+from leaseboard.tasks.fetch.data_facts import SORTED
 from leaseboard.tasks.jobs.checks import ALARM, NOTE, Diagnostic
 from leaseboard.tasks.jobs.job import FAILURES
 from leaseboard.tasks.score.frame import finished

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.fetch.columns import facts_of
+from leaseboard.tasks.fetch.data_facts import facts_of
 
 N = 600
 
