@@ -53,6 +53,22 @@ def test_code_counts(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("edited", "counts"),
+    [("algorithms/a.pyx", True), ("tasks/evaluate/b.py", True), ("tasks/report/c.py", False)],
+)
+def test_our_code_counts_where_it_can_make_a_value(tmp_path, monkeypatch, edited, counts):
+    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    for name in ("algorithms/a.pyx", "tasks/evaluate/b.py", "tasks/report/c.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("x = 1")
+    before = versions.our_code()
+    (tmp_path / edited).write_text("x = 2")
+    forget()
+
+    assert (versions.our_code() != before) == counts
+
+
+@pytest.mark.parametrize(
     ("text", "modules"),
     [
         ("import a.b as x, c\n", {"a", "c"}),
