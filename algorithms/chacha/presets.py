@@ -305,7 +305,7 @@ class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
     Attributes
     ----------
     champion, live, history, examples, about
-        See `OnlineAutoMLRegressor`, as for the methods. There are no members and no intervals.
+        See `OnlineAutoMLRegressor`, as for the methods. It has neither members nor intervals.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Record of a live model in its state: roles, losses over days; and its publication in MLflow.
 
-A candidate is registered once, as it is when it is first published; what it learns from then on is
+A candidate is registered once, in the state in which it is first published; what it learns then is
 in the state. The days on which it has predicted are the steps of its run's metrics. If `publish`
 stops, the next call finishes it: version and run are found again by their key.
 

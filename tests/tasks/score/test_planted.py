@@ -93,7 +93,7 @@ def plant(monkeypatch, tmp_path):
             for key, value in vars(module).items()
             if getattr(value, "__module__", None) == name
         }
-        for place, user in list(sys.modules.items()):  # some values are no modules
+        for place, user in list(sys.modules.items()):  # some values are not modules
             if place.startswith(("leaseboard.algorithms", "leaseboard.tasks")):
                 for key, value in list(vars(user).items()):
                     if id(value) in own:
