@@ -37,9 +37,9 @@ from leaseboard.algorithms.apple.learner import (
     readable,
 )
 from leaseboard.algorithms.apple.rows import Examples, targets_of, with_bigrams
+from leaseboard.algorithms.arrays import Floats, losses
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import holdout
-from leaseboard.algorithms.environments.arrays import Floats, losses
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment, Rows
 from leaseboard.algorithms.errors import DivergedError
 

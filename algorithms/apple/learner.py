@@ -22,7 +22,7 @@ from scipy import sparse
 from leaseboard.algorithms.apple import kernel
 from leaseboard.algorithms.apple.kernel import EMPTY, EXAMPLES, UNSEEN
 from leaseboard.algorithms.apple.rows import Examples
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.holdout import Rows
 from leaseboard.algorithms.errors import DivergedError, SkipError
 

@@ -34,8 +34,8 @@ from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.apple import Apple, Rate, listed, metrics_of
 from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.apple.learner import GrowingLearner, readable
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.holdout import (
     HoldoutAlgorithm,
     HoldoutEnvironment,

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.holdout import Holdout, Rows
 from leaseboard.algorithms.errors import DataError, SkipError
 

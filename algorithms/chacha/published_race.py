@@ -11,8 +11,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from leaseboard.algorithms import events
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.chacha.state import RowSteps, Steps
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.online.kernel import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
 from leaseboard.algorithms.online.schema import Schema, VWConfiguration

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import seeds
+from leaseboard.algorithms.arrays import Floats, losses, read_only, taken
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
-from leaseboard.algorithms.environments.arrays import Floats, losses, read_only, taken
 from leaseboard.algorithms.environments.stream import PredictedEnvironment
 from leaseboard.algorithms.errors import DivergedError
 from leaseboard.algorithms.events import Measured

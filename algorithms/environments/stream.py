@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import events
+from leaseboard.algorithms.arrays import likeliest, losses, read_only, taken
 from leaseboard.algorithms.base import Algorithm, Environment, Run, Score, settings_of
-from leaseboard.algorithms.environments.arrays import likeliest, losses, read_only, taken
 from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLearner
 from leaseboard.algorithms.errors import DivergedError, SkipError
 from leaseboard.algorithms.events import Measured, Parameters

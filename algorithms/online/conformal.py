@@ -68,7 +68,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.environments.arrays import Doubles
+from leaseboard.algorithms.arrays import Doubles
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal_steps import (
     AT,

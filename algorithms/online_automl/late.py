@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.environments.arrays import Doubles, Floats, Slots
+from leaseboard.algorithms.arrays import Doubles, Floats, Slots
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest

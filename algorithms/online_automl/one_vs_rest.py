@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.events import (
     ChampionChanged,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.environments.arrays import Floats, Slots
+from leaseboard.algorithms.arrays import Floats, Slots
 from leaseboard.algorithms.environments.stream import next_log_point
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,

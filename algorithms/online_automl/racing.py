@@ -11,8 +11,8 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import registry
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.stream import (
     Stream,
     StreamAlgorithm,

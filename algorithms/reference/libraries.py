@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.arrival import StreamLearner
 from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
 from leaseboard.algorithms.events import Parameters

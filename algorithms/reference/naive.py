@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.environments.arrays import Doubles, Floats, likeliest
+from leaseboard.algorithms.arrays import Doubles, Floats, likeliest
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers

@@ -15,8 +15,8 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.base import settings_of
-from leaseboard.algorithms.environments.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Parameters

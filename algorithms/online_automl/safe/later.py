@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from leaseboard.algorithms.environments.arrays import Doubles, Floats, Slots
+from leaseboard.algorithms.arrays import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.pool import AWAKE, N_MEMBERS
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE

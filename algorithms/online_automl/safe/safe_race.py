@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.environments.arrays import Floats, Slots
+from leaseboard.algorithms.arrays import Floats, Slots
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.members.pool import ClassPool

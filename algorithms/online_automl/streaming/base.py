@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms import plain
+from leaseboard.algorithms.arrays import Floats
 from leaseboard.algorithms.base import settings_of
-from leaseboard.algorithms.environments.arrays import Floats
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event, from_json, to_json
 from leaseboard.algorithms.online.schema import Schema

@@ -14,7 +14,7 @@ import numpy as np
 from leaseboard.algorithms.apple.kernel import EMITTED, EXAMPLES, NONZEROS
 from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, Monomial
 from leaseboard.algorithms.apple.rows import Examples
-from leaseboard.algorithms.environments.arrays import Floats
+from leaseboard.algorithms.arrays import Floats
 from leaseboard.algorithms.environments.holdout import Rows
 
 CONSTANT: Monomial = ()

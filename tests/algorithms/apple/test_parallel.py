@@ -15,7 +15,7 @@ from leaseboard.algorithms.apple.parallel import (
     united,
 )
 from leaseboard.algorithms.apple.rows import Examples, column_scales
-from leaseboard.algorithms.environments.arrays import losses
+from leaseboard.algorithms.arrays import losses
 
 
 def examples(x, y):
