@@ -21,7 +21,8 @@ from prefect.types.entrypoint import EntrypointType
 from pydantic import Field
 
 from leaseboard.flows.console import say
-from leaseboard.flows.dispatch import Gate, RunOptions, execute, final_state, open_suites
+from leaseboard.flows.dispatch import RunOptions, execute, final_state, open_suites
+from leaseboard.flows.gate import Gate
 from leaseboard.flows.live_update import flow_state, run_update
 from leaseboard.flows.prefect_executor import logged, named_after
 from leaseboard.tasks.jobs.suites.suite import Scheduled as Entry

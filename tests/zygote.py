@@ -34,7 +34,7 @@ from pathlib import Path
 
 IMPORTS = (
     "leaseboard.algorithms.chacha.presets", "leaseboard.algorithms.online_automl.online_automl",
-    "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
+    "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.gate",
     "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
     "leaseboard.tasks.jobs.described", "leaseboard.tasks.models.winner",
     "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.workers",

@@ -202,7 +202,8 @@ def gate(
 
     Example: leaseboard gate ci --markdown comment.md
     """
-    from leaseboard.flows.dispatch import Gate, RunOptions
+    from leaseboard.flows.dispatch import RunOptions
+    from leaseboard.flows.gate import Gate
     from leaseboard.tasks.score.summary import several
     from leaseboard.tasks.score.verdict import as_json as json_of
     from leaseboard.tasks.score.verdict import markdown as markdown_of
