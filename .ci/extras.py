@@ -33,7 +33,7 @@ TABLE = """
 from leaseboard import AutoMLClassifier
 from sklearn.datasets import load_breast_cancer
 X, y = load_breast_cancer(return_X_y=True)
-AutoMLClassifier(time_budget=2).fit(X, y).predict(X[:3])
+AutoMLClassifier(max_trials=3).fit(X, y).predict(X[:3])
 """
 SUITE = '{title: t, data: ["sklearn:diabetes?first_rows=60"], algorithms: [vanilla]}'
 RUN = ("leaseboard", "run", "suite.yaml", "--run-dir", "run", "--tracking-uri", "sqlite:///ml.db")

@@ -8,7 +8,7 @@ import pytest
 
 SMALLER = {
     "range(60)": "range(50, 60)",
-    "time_budget=10": "time_budget=1",
+    "time_budget=10": "max_trials=3",
     '[sys.executable, "-m", "leaseboard", *words]': '["leaseboard", *words]',
 }
 """What costs much in a notebook, and what is here in its place: sizes, and a forked command."""
