@@ -229,31 +229,20 @@ def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) ->
         raise SettingError(invalid(f"{name}: setting {where}", error.errors()), where) from error
 
 
-def play(name: str, algorithm: Algorithm, env: Environment, seed: int, seen: Any = None) -> Run:
-    """Yield the events of one whole job: `Started`, the algorithm's own events, `Finished`.
-
-    Parameters
-    ----------
-    name : str
-    algorithm : Algorithm
-    env : Environment
-    seed : int
-    seen : ActionRecorder, optional
-        What the algorithm gets in place of `env`, see `leaseboard.algorithms.checks`.
-    """
-    seen = env if seen is None else seen
+def play(name: str, algorithm: Algorithm, env: Environment, seed: int) -> Run:
+    """Yield the events of one whole job: `Started`, the algorithm's own events, `Finished`."""
     yield Started(
         at=0,
         algorithm=name,
         environment=env.kind,
         unit=env.unit,
         budget=env.budget,
-        capacity=algorithm.live_at_most(seen),
+        capacity=algorithm.live_at_most(env),
         seed=seed,
         settings=settings_of(algorithm),
-        loss=algorithm.loss(seen),
+        loss=algorithm.loss(env),
     )
-    run = algorithm.run(seen, seed)
+    run = algorithm.run(env, seed)
     model = None
     try:
         while True:

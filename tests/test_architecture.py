@@ -150,14 +150,13 @@ def test_tests_hold_no_init_files():
 
 
 UNPICKLES = {
-    "algorithms/checks.py",
     "tasks/evaluate/frameworks.py",
     "tasks/evaluate/trials.py",
     "tasks/jobs/prepared.py",
     "tasks/processes/child.py",
 }
-"""A copy that was pickled the moment before; what came in a pickle that was unpickled already;
-messages between our own two processes; data that this run wrote for its own jobs."""
+"""What came in a pickle that was unpickled already; messages between our own two processes; data
+that this run wrote for its own jobs."""
 
 
 def test_nothing_from_outside_is_unpickled_or_evaluated():

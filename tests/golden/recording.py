@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from leaseboard.algorithms import registry
+from leaseboard.algorithms import checks, registry
 from leaseboard.algorithms.base import Environment, play
-from leaseboard.algorithms.checks import WITH_CLASSES, ActionRecorder, Tiny, tiny_environment
+from leaseboard.algorithms.checks import WITH_CLASSES, Tiny, tiny_environment
 from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.algorithms.events import Event
 from leaseboard.tasks.fetch.loading import load
@@ -106,10 +106,8 @@ def runs_of(name: str) -> dict[str, Run]:
             envs[which] = _on(data, name)
         for which, env in envs.items():
             if not env.bars(algorithm):
-                recorder = ActionRecorder(env)
-                events = list(play(name, algorithm, env, 1, recorder))
-                given = [x[0] for action, x in recorder.actions if action in ("record", "submit")]
-                found[which] = recorded(events, given)
+                given = checks.recorded(env, "record", "submit")
+                found[which] = recorded(list(play(name, algorithm, env, 1)), given)
     assert "tiny" in found, f"{name} did not run"
     return found
 

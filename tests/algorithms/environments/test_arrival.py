@@ -9,7 +9,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, play
-from leaseboard.algorithms.checks import ActionRecorder, Tiny, tiny_environment
+from leaseboard.algorithms.checks import Tiny, recorded, tiny_environment
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model, widened
 from leaseboard.algorithms.reference.naive import LastLabel
@@ -36,11 +36,10 @@ def environment(labels, kind="numbers", changed=False):
 
 def played(algorithm, env):
     """Return what is predicted of each row, of classes their probabilities."""
-    auditor, recorder = Auditor(), ActionRecorder(env)
-    for event in play("x", algorithm, env, 0, recorder):
+    auditor, said = Auditor(), recorded(env, "record")
+    for event in play("x", algorithm, env, 0):
         auditor(event)
     auditor.close()
-    said = [given[0] for name, given in recorder.actions if name == "record"]
     return np.concatenate([widened(each, len(env.stream.classes)) for each in said])
 
 
