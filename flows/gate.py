@@ -19,7 +19,7 @@ from leaseboard.tasks.machine.environment import conf_files, own_conf, versions
 from leaseboard.tasks.score import baseline as core
 from leaseboard.tasks.score.baseline import Quantity, measure
 from leaseboard.tasks.score.frame import as_frame, finished
-from leaseboard.tasks.score.papers import selections, selects, with_metrics
+from leaseboard.tasks.score.papers import selects, with_selections
 from leaseboard.tasks.score.summary import several
 from leaseboard.tasks.score.verdict import DECIDING, TOLERANCE, Verdict, headline, worse
 from leaseboard.tasks.score.verdict import gate as judge
@@ -135,7 +135,7 @@ class Gate:
         frame = as_frame(outcome.results)
         logs = [(row, read_partial_log(job_folder(home, row.key) / EVENTS))
                 for row in frame.itertuples() if selects(row)]  # fmt: skip
-        return with_metrics(frame, selections(logs))
+        return with_selections(frame, logs)
 
 
 def _own_baseline(named: str) -> Path:

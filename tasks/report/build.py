@@ -60,9 +60,8 @@ from leaseboard.tasks.score.papers import (
     printed_decimals,
     published_against_measured,
     selects,
-    with_metrics,
+    with_selections,
 )
-from leaseboard.tasks.score.papers import selections as selections_of
 from leaseboard.tasks.score.summary import Compared, compared, notes, scale_of, texts
 from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link, thin
 
@@ -340,41 +339,12 @@ def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
     return events if selects(row) else None
 
 
-def selections(made: Material) -> Section | None:
-    """Return speed-up, loss and calibration of selections; None where none ran with Full-run."""
-    runs = selections_of(made.read[selection_log])
-    if runs.empty:
-        return None
-    guaranteed = runs["kept"].dropna()
-    # Only an interval that is guaranteed can break an assumption; DAUB's are projections.
-    runs[["above", "below"]] = runs[["above", "below"]].where(runs["epsilon"].notna())
-    counts = runs[["intervals", "above", "below"]][runs["epsilon"].notna()].sum().astype(int)
-    words = wording("selection", kept=int(guaranteed.sum()), guaranteed=len(guaranteed), **counts)
-    by = runs.groupby(["name", "data"], sort=False)
-    shown = by.agg(
-        **{
-            "Runs": ("key", "size"),
-            "Configurations": ("configurations", "first"),
-            "Speed-up (i)": ("speedup", "median"),
-            "Speed-up (ii)": ("speedup_trained", "median"),
-            "Loss, worst": ("loss", "max"),
-            "Guarantees broken": ("kept", lambda kept: kept.eq(False).sum()),
-            "Intervals": ("intervals", "sum"),
-        }
-    )
-    shown[["Exploitiveness broken", "Fitness broken"]] = by[["above", "below"]].sum(min_count=1)
-    shown = shown.reset_index(names=["Algorithm", "Data"])
-    shown["Data"] = [data_cell(data, made.names) for data in shown["Data"]]
-    table = Table("selection-table", frame=shown, **wording("selection-table"))
-    return Section("selection", **words, tables=[table])
-
-
 def published(made: Material) -> Section | None:
     """Return every claim of the suite with its measurement; None without claims."""
     if made.suite is None or not made.suite.published:
         return None
     scale = scale_of(made.suite, made.found.board.scale.metric)
-    frame = with_metrics(made.frame, selections_of(made.read[selection_log]))
+    frame = with_selections(made.frame, made.read[selection_log])
     found = published_against_measured(frame, made.suite.published, scale)
     rows = [_claim(made, each) for each in found.sort_values("n", ascending=False).itertuples()]
     table = Table("published-table", frame=pd.DataFrame(rows), **wording("published-table"))
@@ -406,7 +376,7 @@ def _claim(made: Material, row: Any) -> dict[str, object]:
 
 PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
-    leaderboard, diagnostics, curves, datasets, selections, published, jobs,
+    leaderboard, diagnostics, curves, datasets, published, jobs,
 )  # fmt: skip
 """In the order of the page; one that has nothing to say of a run gives None."""
 READERS: tuple[Reader, ...] = (job_curve, selection_log, signals)

@@ -6,10 +6,8 @@ import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
@@ -20,7 +18,6 @@ from leaseboard.tasks.folder import results as runs
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.report import build
-from leaseboard.tasks.report.build import Material, Reader
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")
@@ -122,19 +119,6 @@ def run_folder(tmp_path: Path, written: Path) -> Path:
 @pytest.fixture
 def built_folder(tmp_path: Path, built: Path) -> Path:
     return Path(shutil.copytree(built, tmp_path / "built" / "quick"))
-
-
-@pytest.fixture(scope="session")
-def made_of() -> Callable[..., Material]:
-    """Return what a page is made from, as far as one reader of the event logs is concerned."""
-
-    def make(reader: Reader, logs: Any, names: dict[str, str] | None = None) -> Material:
-        read = [(row, value) for row, log in logs if (value := reader(row, log)) is not None]
-        suite = SimpleNamespace(data_names=names or {})
-        frame = pd.DataFrame({"environment": [], "status": [], "metrics": [], "name": []})
-        return Material("", frame, suite, None, {reader: read}, {})  # type: ignore[arg-type]
-
-    return make
 
 
 @pytest.fixture(scope="session")

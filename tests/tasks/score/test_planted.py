@@ -18,7 +18,7 @@ from leaseboard.tasks.jobs.suites.suite import Suite, load_suite
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.score.baseline import accept, measure
 from leaseboard.tasks.score.frame import as_frame, to_frame
-from leaseboard.tasks.score.papers import selections, selects, with_metrics
+from leaseboard.tasks.score.papers import selects, with_selections
 from leaseboard.tasks.score.verdict import gate
 
 
@@ -48,7 +48,7 @@ class Run:
             for row in self.frame.itertuples()
             if selects(row)
         ]
-        frame = with_metrics(self.frame, selections(logs))
+        frame = with_selections(self.frame, logs)
         return [measure(requirement, frame) for requirement in self.suite.all_requirements()]
 
 

@@ -1,4 +1,4 @@
-"""Selections compared with Full-run, and their ranks."""
+"""Selections compared with Full-run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.events import BoundsUpdated, Started, of
-from leaseboard.tasks.score.papers import Truth, compare
+from leaseboard.algorithms.events import BoundsUpdated, of
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.papers import Truth, compare, with_selections
 from tests.selections import SimulatedLearners
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.8, 0.5)
@@ -34,30 +35,37 @@ def truth():
 
 
 def test_speed_ups_count_the_selection_and_the_training(truth):
-    events, environment, learners = log("abc")
+    events, environment, _ = log("abc")
     assert truth.rows == 20_000
-    assert truth.by_number(events) == {n: learners.real_accuracy(n) for n in range(5)}
     found, spent = compare(events, truth), environment.cost.cpu_seconds
     assert found["speedup"] == pytest.approx(100 / spent)
     assert found["speedup_trained"] == pytest.approx(100 / (spent + 20))
-    assert (found["loss"], found["epsilon"], found["configurations"]) == (0.0, 0.01, 5)
-    assert found["intervals"] > 5
+    assert (found["loss"], found["missed_intervals"]) == (0.0, 0.0)
+    assert compare(events, Truth()) == {}
 
 
-def test_violations_are_counted_by_the_assumption_they_break(truth):
+def test_intervals_that_miss_are_counted_on_both_sides(truth):
     events, wrong = log("abc")[0], {0: {"lower": 0.99}, 1: {"upper": 0.01}}
     bounds = [e for e in of(events, BoundsUpdated) if e.units < truth.rows]
     missed = [replace(e, **wrong.get(e.configuration, {})) for e in bounds]
     found = compare([e for e in events if e not in bounds] + missed, truth)
-    above, below = (sum(e.configuration == n for e in bounds) for n in wrong)
-    assert (found["intervals"], found["above"], found["below"]) == (len(bounds), above, below)
+    assert found["missed_intervals"] == sum(e.configuration in wrong for e in bounds) > 0
 
 
-def test_a_guarantee_is_met_or_broken_and_none_is_made_by_a_run_cut_short(truth):
-    assert compare(log("abc")[0], truth)["kept"] is True
-    stricter = [replace(event, settings={**event.settings, "epsilon": -1.0})
-                if isinstance(event, Started) else event for event in log("abc")[0]]  # fmt: skip
-    assert compare(stricter, truth)["kept"] is False
-    cut = log("abc", settings={"time_limit": 0.5, "epsilon": 0.0})[0]
-    for events in (cut, log("successive-halving")[0]):
-        assert compare(events, truth)["kept"] is None
+def test_of_the_intervals_of_the_best_alone_no_other_upper_end_counts(truth):
+    events = log("abc", settings={"bounds": "best"})[0]
+    bounds = [e for e in of(events, BoundsUpdated) if e.units < truth.rows]
+    missed = [replace(e, lower=0.0, upper=0.01) for e in bounds]
+    found = compare([e for e in events if e not in bounds] + missed, truth)
+    assert found["missed_intervals"] == sum(e.configuration == 1 for e in bounds) > 0
+
+
+def test_a_selection_is_compared_with_the_full_run_of_its_data_and_repetition(make_frame):
+    names = "abc", "full-run"
+    frame = as_frame(make_frame({(name, data): [0.9] for name in names for data in "xy"}))
+    frame = frame.assign(algorithm=frame["name"])
+    logs = [(row, log(row.name)[0]) for row in frame.itertuples()
+            if (row.name, row.data) != ("full-run", "y")]  # fmt: skip
+    found = with_selections(frame, logs).set_index(["name", "data"])["metrics"]
+    assert found["abc", "x"]["loss"] == 0.0
+    assert not any("loss" in found[place] for place in found.index.drop(("abc", "x")))
