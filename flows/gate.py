@@ -19,7 +19,7 @@ from leaseboard.tasks.machine.environment import conf_files, own_conf, versions
 from leaseboard.tasks.score import baseline as core
 from leaseboard.tasks.score.baseline import Quantity, measure
 from leaseboard.tasks.score.frame import as_frame, finished
-from leaseboard.tasks.score.papers import selects, with_selections
+from leaseboard.tasks.score.selections import selects, with_selections
 from leaseboard.tasks.score.summary import several
 from leaseboard.tasks.score.verdict import DECIDING, TOLERANCE, Verdict, headline, worse
 from leaseboard.tasks.score.verdict import gate as judge

@@ -261,7 +261,7 @@ def _diagnosed(results: list[Result]) -> list[Diagnostic]:
     from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
     from leaseboard.tasks.score.frame import to_frame
 
-    logs = {each.key: signals(each, read_partial_log(Path(each.events))) or ()
+    logs = {each.key: signals(read_partial_log(Path(each.events)))
             for each in results if each.events}  # fmt: skip
     return find(FINDERS, DiagnosedRun(to_frame(results), logs=logs))
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -54,19 +53,10 @@ from leaseboard.tasks.report.page import (
     wording,
 )
 from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
-from leaseboard.tasks.score.frame import as_frame, fixed, metric_title, short
+from leaseboard.tasks.score.frame import as_frame, metric_title, short
 from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
-from leaseboard.tasks.score.papers import (
-    printed_decimals,
-    published_against_measured,
-    selects,
-    with_selections,
-)
-from leaseboard.tasks.score.summary import Compared, compared, notes, scale_of, texts
+from leaseboard.tasks.score.summary import Compared, compared, notes, texts
 from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link, thin
-
-Reader: TypeAlias = Callable[[Any, Sequence[Event]], Any]
-"""Returns what a job's log holds for a section, from its row of the results and its events."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +70,10 @@ class Material:
     suite: Suite | None
     found: Compared
     """The comparison of the results."""
-    read: Mapping[Reader, Sequence[tuple[Any, Any]]]
-    """The rows of the jobs whose logs hold anything for a reader, each with what that is."""
+    curves: Mapping[tuple[str, str], Sequence[pd.Series]]
+    """See `job_curve`, by dataset and algorithm."""
+    logs: Mapping[str, Sequence[Event]]
+    """See `signals`, by the job's key."""
     damaged: Mapping[str, str]
     """Damage of event logs, by the job's key."""
     mlflow: Mapping[str, str] = field(default_factory=dict)
@@ -100,19 +92,18 @@ class Material:
     @cached_property
     def diagnostics(self) -> list[Diagnostic]:
         """Findings of all codes that the suite does not ignore."""
-        logs = {str(row.key): events for row, events in self.read[signals]}
-        run = DiagnosedRun(self.frame, self.names, logs)
+        run = DiagnosedRun(self.frame, self.names, self.logs)
         return find(FINDERS, run, self.suite.ignore if self.suite else ())
 
 
 def read_logs(
-    out: Path, frame: pd.DataFrame, readers: Iterable[Reader]
-) -> tuple[dict[Reader, list[tuple[Any, Any]]], dict[str, str]]:
-    """Show every event log to every reader once: what they found, and which logs are damaged.
+    out: Path, frame: pd.DataFrame
+) -> tuple[dict[tuple[str, str], list[pd.Series]], dict[str, Sequence[Event]], dict[str, str]]:
+    """Read every event log once: the curves, the signals, and which logs are damaged.
 
     A partial log gives what it holds.
     """
-    read, damaged = defaultdict[Reader, list[tuple[Any, Any]]](list), {}
+    curves, logs, damaged = defaultdict[tuple[str, str], list[pd.Series]](list), {}, {}
     for row in counted(frame.itertuples(), "reading event logs", "jobs", len(frame)):
         path = out / "jobs" / str(row.key) / EVENTS
         if not (isinstance(row.events, str) and path.is_file()):  # none, or a damaged one
@@ -120,10 +111,12 @@ def read_logs(
         events, damage = read_damaged_log(path)
         if damage is not None:
             damaged[str(row.key)] = f"the event log is damaged: {damage}"
-        for reader in readers:
-            if events and (value := reader(row, events)) is not None:
-                read[reader].append((row, value))
-    return read, damaged
+        curve = job_curve(events) if row.status == "ok" else None
+        if curve is not None:
+            curves[row.data, row.name].append(curve)
+        if found := signals(events):
+            logs[str(row.key)] = found
+    return curves, logs, damaged
 
 
 LOWEST = -1.0
@@ -272,10 +265,8 @@ STEEP = 30.0
 """Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
 
 
-def job_curve(row: Any, events: Sequence[Event]) -> pd.Series | None:
-    """Return what a finished job measured, by units; of pulls, the best reward so far."""
-    if row.status != "ok":
-        return None
+def job_curve(events: Sequence[Event]) -> pd.Series | None:
+    """Return what a job measured, by units; of pulls, the best reward so far."""
     points = {point.at: point.value for point in of(events, Measured)}
     if points:
         return pd.Series(points, dtype=float)
@@ -290,10 +281,7 @@ def aligned(curves: Sequence[pd.Series]) -> pd.DataFrame:
 
 def curves(made: Material) -> Section | None:
     """Return the scores of each dataset over time; None without a measured curve."""
-    found = defaultdict[tuple[str, str], list[pd.Series]](list)
-    for row, curve in made.read[job_curve]:
-        found[row.data, row.name].append(curve)
-    drawn = []
+    found, drawn = made.curves, []
     for data, rows in made.frame[made.frame["status"] == "ok"].groupby("data", sort=False):
         mine = {label: aligned(found[data, label]) for label in made.labels
                 if (data, label) in found}  # fmt: skip
@@ -334,53 +322,11 @@ def data_figure(
     return chart(title, note, traces, axis(unit, type="log"), up, 440)
 
 
-def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
-    """Return the log of a finished job of selection."""
-    return events if selects(row) else None
-
-
-def published(made: Material) -> Section | None:
-    """Return every claim of the suite with its measurement; None without claims."""
-    if made.suite is None or not made.suite.published:
-        return None
-    scale = scale_of(made.suite, made.found.board.scale.metric)
-    frame = with_selections(made.frame, made.read[selection_log])
-    found = published_against_measured(frame, made.suite.published, scale)
-    rows = [_claim(made, each) for each in found.sort_values("n", ascending=False).itertuples()]
-    table = Table("published-table", frame=pd.DataFrame(rows), **wording("published-table"))
-    judged = found["agrees"].dropna()
-    counts = {"judged": len(judged), "measured": (found["n"] > 0).sum(), "all": len(found)}
-    words = wording("published", agreeing=int(judged.sum()), **counts)
-    return Section("published", **words, tables=[table])
-
-
-def _claim(made: Material, row: Any) -> dict[str, object]:
-    verdicts = {True: Cell("agrees", "good"), False: Cell("differs", "bad"), None: Cell("–")}
-    digits = printed_decimals(row.value, row.sd)
-
-    def spread(value: float, sd: float, decimals: int) -> str:
-        return fixed(value, decimals) + ("" if pd.isna(sd) else f" ± {fixed(sd, decimals)}")
-
-    return {
-        "Source": row.source,
-        "Algorithm": row.algorithm,
-        "Data": data_cell(row.data, made.names),
-        "Metric": row.metric,
-        "Published": spread(row.value, row.sd, digits),
-        "Measured": spread(row.measured, row.measured_sd, digits + 1),
-        "Verdict": verdicts[row.agrees] if row.n else "not measured",
-        "Tolerance": row.tolerance,
-        "n": row.n,
-    }
-
-
 PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
-    leaderboard, diagnostics, curves, datasets, published, jobs,
+    leaderboard, diagnostics, curves, datasets, jobs,
 )  # fmt: skip
 """In the order of the page; one that has nothing to say of a run gives None."""
-READERS: tuple[Reader, ...] = (job_curve, selection_log, signals)
-"""All that any section asks of the event logs, each of which is read once."""
 
 
 def read_diagnostics(out: Path) -> list[Diagnostic]:
@@ -396,7 +342,7 @@ def build(
     """Write ``report.html`` of the run folder `out`, whole or not at all.
 
     - `out`: holds ``results.parquet`` and ``jobs/<key>/events.jsonl.gz``.
-    - `suite`: gives title, scale and published numbers; it is stored next to the page, so that
+    - `suite`: gives title and scale; it is stored next to the page, so that
       `suite_of` finds it when the report is built again.
     - `found`: the comparison of these results, where it has been made already.
 
@@ -404,7 +350,7 @@ def build(
     """
     frame = as_frame(shown_at(out))
     found, mlflow = found or compared(frame, suite), place_in_mlflow(out)
-    made = Material(out.name, frame, suite, found, *read_logs(out, frame, READERS), mlflow)
+    made = Material(out.name, frame, suite, found, *read_logs(out, frame), mlflow)
     makers = counted(SECTIONS, "building the page", "sections")
     asked = wording("questions")
     page = page_of(

@@ -65,12 +65,9 @@ class DiagnosedRun:
             yield self.names.get(str(data), str(data)), rows, known
 
 
-def signals(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
+def signals(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events of a job that codes need: of a stream, which may have many, failures."""
-    del row
-    if of(events, TrialFinished):
-        return events
-    return of(events, ConfigurationFailed) or None
+    return events if of(events, TrialFinished) else of(events, ConfigurationFailed)
 
 
 def unbeaten_baseline(run: DiagnosedRun) -> Iterator[Diagnostic]:

@@ -147,7 +147,7 @@ class Suite(Strict):
     `running-mean`, `last-label`, `seasonal-last`, `online-ridge`; false: only the listed
     algorithms, as for a paper."""
     published: list[Printed] = Field(default_factory=list)
-    """Numbers that a paper prints, to be compared with ours."""
+    """Numbers that a paper prints: `make tables` puts ours next to them."""
     requirements: list[Requirement] = Field(default_factory=list)
     """What the gate checks in addition to scores."""
     ignore: Codes = Field(default_factory=list)

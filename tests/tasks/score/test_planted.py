@@ -18,7 +18,7 @@ from leaseboard.tasks.jobs.suites.suite import Suite, load_suite
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.score.baseline import accept, measure
 from leaseboard.tasks.score.frame import as_frame, to_frame
-from leaseboard.tasks.score.papers import selects, with_selections
+from leaseboard.tasks.score.selections import selects, with_selections
 from leaseboard.tasks.score.verdict import gate
 
 

@@ -11,7 +11,7 @@ from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.events import BoundsUpdated, of
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.papers import Truth, compare, with_selections
+from leaseboard.tasks.score.selections import Truth, compare, with_selections
 from tests.selections import SimulatedLearners
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.8, 0.5)
@@ -34,14 +34,13 @@ def truth():
     return found
 
 
-def test_speed_ups_count_the_selection_and_the_training(truth):
-    events, environment, _ = log("abc")
-    assert truth.rows == 20_000
-    found, spent = compare(events, truth), environment.cost.cpu_seconds
-    assert found["speedup"] == pytest.approx(100 / spent)
-    assert found["speedup_trained"] == pytest.approx(100 / (spent + 20))
-    assert (found["loss"], found["missed_intervals"]) == (0.0, 0.0)
+def test_what_a_selection_lost(truth):
+    events = log("abc")[0]
+    assert (truth.rows, len(truth.accuracy)) == (20_000, 5)
+    assert compare(events, truth) == {"loss": 0.0, "missed_intervals": 0.0}
     assert compare(events, Truth()) == {}
+    half = Truth(truth.accuracy, {*list(truth.trained)[:2]}, truth.rows)
+    assert "loss" not in compare(events, half)
 
 
 def test_intervals_that_miss_are_counted_on_both_sides(truth):
