@@ -107,7 +107,7 @@ def update(
 
     now = at or datetime.now(UTC)
     now = now if now.tzinfo else now.replace(tzinfo=UTC)
-    settings, home, file = _opened(file, run_dir)
+    settings, home = _opened(file, run_dir)
     with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
             settings, home, now,
@@ -132,26 +132,19 @@ def status(file: LiveFile, run_dir: RunDir = None) -> None:
     from leaseboard.tasks.live.page import status as status_of
     from leaseboard.tasks.live.record import ModelRecord
 
-    settings, home, _ = _opened(file, run_dir)
+    settings, home = _opened(file, run_dir)
     say(status_of(ModelRecord(settings, state_of(settings, home), datetime.now(UTC))))
 
 
-def _opened(model: Path, run_dir: Path | None) -> tuple[LiveSettings, Path, Path]:
-    """Return the settings of a live model, its folder, and its YAML file, which may be named."""
+def _opened(file: Path, run_dir: Path | None) -> tuple[LiveSettings, Path]:
+    """Return the settings of a live model and its folder."""
     from leaseboard.tasks.live.model import home_of
     from leaseboard.tasks.live.settings import read_settings
-    from leaseboard.tasks.models import registry
 
-    file = model
-    if not (model.is_file() or model.suffix in (".yaml", ".yml")):
-        found = registry.live_file(environment.tracking_uri(), str(model))
-        if not found:
-            raise UsageError(f"{str(model)!r} is not a live model: name one, or its YAML file")
-        file = Path(found)
     if not file.exists():
         raise UsageError(f"{str(file)!r} does not exist: `leaseboard live init {file}` writes it")
     settings = read_settings(file)
-    return settings, home_of(settings.name, run_dir), file
+    return settings, home_of(settings.name, run_dir)
 
 
 PORT = 8507
@@ -184,7 +177,7 @@ def serve(
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
-    settings, home, _ = _opened(file, run_dir)
+    settings, home = _opened(file, run_dir)
     uri = environment.tracking_uri()
     state = state_of(settings, home, STATE_PATIENCE)
     follower = Follower(uri, settings, state, lambda text: say(text, err=True))
@@ -269,7 +262,7 @@ def live_of(file: Path, run_dir: Path | None) -> LiveModel:
     """Return the live model of a file."""
     from leaseboard.tasks.live.model import LiveModel, state_of
 
-    settings, home, file = _opened(file, run_dir)
+    settings, home = _opened(file, run_dir)
     return LiveModel.read(settings, state_of(settings, home), file)
 
 

@@ -134,19 +134,6 @@ def _drawn(domain: Domain, rng: np.random.Generator) -> Any:
 _BATCHES_A_CALL = 100
 """A call of `partial_fit` costs several gradient steps by itself, so it gets many of them."""
 
-ORDINARY: tuple[Parameters, ...] = (
-    {"learner": "LogisticRegression", "C": 0.01, "max_iter": 200},
-    {"learner": "LogisticRegression", "C": 1.0, "max_iter": 200},
-    {"learner": "LogisticRegression", "C": 100.0, "max_iter": 200},
-    {"learner": "RandomForest", "n_estimators": 100, "min_samples_leaf": 1},
-    {"learner": "RandomForest", "n_estimators": 100, "min_samples_leaf": 10},
-    {"learner": "LightGBM", "n_estimators": 50, "num_leaves": 7, "learning_rate": 0.1},
-    {"learner": "LightGBM", "n_estimators": 100, "num_leaves": 31, "learning_rate": 0.1},
-    {"learner": "LightGBM", "n_estimators": 200, "num_leaves": 15, "learning_rate": 0.03},
-    {"learner": "NeuralNetwork", "width": 32, "learning_rate_init": 0.003, "steps": 1500},
-)
-"""As `build` takes them."""
-
 
 def build(parameters: Parameters, seed: int) -> Any:
     """Return the classifier of `parameters`, whose ``learner`` names its kind.

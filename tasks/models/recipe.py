@@ -1,7 +1,7 @@
 """Recipes of live models: an algorithm with its settings, and how it learns.
 
-A race of streams goes on from row to row. Others are trained again on a window of rows: searched
-by a policy, selected by abc-tight.
+A race of streams goes on from row to row. A model that a policy searches is trained again on a
+window of rows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -18,7 +18,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.environments.samples import FoldsAlgorithm, SamplesAlgorithm
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.policy import ArmPolicy
@@ -98,22 +97,13 @@ Task = Literal["regression", "classification"]
 LEAST_ROWS = 20
 """Labels that a model is trained on, at least."""
 
-CONFIGURATIONS = "configurations"
-"""The setting that names the configurations to select from."""
-
-OF_SELECTION = (
-    "epsilon", "delta", "test_fraction", "initial_rows", "folds", CONFIGURATIONS
-)  # fmt: skip
-"""Settings of an algorithm that selects one, see `SelectionSearch`."""
-
-
 @dataclass(frozen=True)
 class Recipe:
     """Recipe of a model.
 
-    - `algorithm`: a race of streams, such as ``online-automl``, or one that is trained on a
-      window.
-    - `settings`: of the race; of another see `_estimator`.
+    - `algorithm`: a race of streams, such as ``online-automl``, or a policy over arms, by which a
+      model is trained on a window.
+    - `settings`: of the race; with a policy those of `AutoMLClassifier` or `AutoMLRegressor`.
     """
 
     target: str
@@ -152,59 +142,30 @@ class Recipe:
 
     def train(self, features: pd.DataFrame, labels: Sequence[Any]) -> TableModel:
         """Return a model of a window of rows, which learns no more."""
-        from sklearn.pipeline import make_pipeline
-
-        from leaseboard.tasks.models.automl.estimators import AutoMLEstimator
-        from leaseboard.tasks.models.automl.policy_search import refuse_wide
         from leaseboard.tasks.models.pipeline import PipelineModel
-        from leaseboard.tasks.preprocess.encoders import TableEncoder
 
         kind = np.float64 if self.task == "regression" else object
-        target, estimator = np.asarray(list(labels), dtype=kind), self._estimator()
-        if isinstance(estimator, AutoMLEstimator):
-            with warnings.catch_warnings():  # its score is not shown: later rows judge the model
-                warnings.filterwarnings("ignore", "column .* holds dates, and rows are shuffled")
-                return PipelineModel((), estimator.fit(features, target))
-        refuse_wide(features)
-        # Encoded once, for all configurations: the encoder sees no label.
-        encoder = TableEncoder("standard").fit(features)
-        search = estimator.fit(encoder.transform(features), target.astype(str))
-        return PipelineModel((), make_pipeline(encoder, search.best_estimator_))
+        target = np.asarray(list(labels), dtype=kind)
+        with warnings.catch_warnings():  # its score is not shown: later rows judge the model
+            warnings.filterwarnings("ignore", "column .* holds dates, and rows are shuffled")
+            return PipelineModel((), self._estimator().fit(features, target))
 
     def _estimator(self) -> Any:
-        """Return what is fitted on a window, by settings that are its parameters.
+        """Return what is fitted on a window, by settings that are its parameters."""
+        from leaseboard.tasks.models.automl.estimators import (  # slow to load
+            AutoMLClassifier,
+            AutoMLRegressor,
+        )
 
-        - A policy over arms: those of `AutoMLClassifier` or `AutoMLRegressor`.
-        - One that selects a configuration, such as abc-tight: see `OF_SELECTION`.
-        """
-        from leaseboard.tasks.evaluate.learners import ORDINARY, build  # slow to load
-        from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
-        from leaseboard.tasks.models.automl.search import SelectionSearch
-
-        name, settings = self.algorithm, dict(self.settings)
-        found = object if registry.file_of(name) else registry.algorithm_class(name)
-        if issubclass(found, ArmPolicy):
-            kind: Any = AutoMLRegressor if self.task == "regression" else AutoMLClassifier
-            self._check_names(inspect.signature(kind).parameters)
-            return kind(policy=name, random_state=self.seed, **settings)
-        if not issubclass(found, SamplesAlgorithm | FoldsAlgorithm):
+        name = self.algorithm
+        if registry.file_of(name) or not issubclass(registry.algorithm_class(name), ArmPolicy):
             raise UsageError(
                 f"algorithm {name!r} cannot be kept: name a race of streams such as"
-                " online-automl, a policy over arms such as rising-bandits-cost, or abc-tight"
+                " online-automl, or a policy over arms such as rising-bandits-cost"
             )
-        if self.task == "regression":
-            raise UsageError(
-                f"the target {self.target!r} holds numbers, and {name} selects by the accuracy"
-                " among classes: name rising-bandits-cost, or, if its numbers are names,"
-                " make the column a category in the contract"
-            )
-        self._check_names(OF_SELECTION)
-        made = [build(each, self.seed) for each in settings.pop(CONFIGURATIONS, ORDINARY)]
-        return SelectionSearch(made, algorithm=name, random_state=self.seed, **settings)
-
-    def _check_names(self, names: Iterable[str]) -> None:
-        """Raise UsageError for a setting that is not among `names`."""
-        known = [each for each in names if each not in ("self", "policy", "random_state")]
-        for name in self.settings:
-            if name not in known:
-                raise unknown(f"setting of {self.algorithm}", name, known)
+        estimator: Any = AutoMLRegressor if self.task == "regression" else AutoMLClassifier
+        known = inspect.signature(estimator).parameters.keys() - {"policy", "random_state"}
+        for setting in self.settings:
+            if setting not in known:
+                raise unknown(f"setting of {name}", setting, sorted(known))
+        return estimator(policy=name, random_state=self.seed, **self.settings)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import installed, variable_set
 from leaseboard.tasks.models import columns
@@ -238,24 +238,6 @@ def register(uri: str, name: str, fitted: Fitted, results: Iterable[Result], *, 
         if CHAMPION not in known.aliases:
             client.set_registered_model_alias(name, CHALLENGER, known.version)
     return str(known.version)
-
-
-def live_file(uri: str, name: str) -> str:
-    """Return FILE.yaml of the live model that publishes it; empty for a model of no live model.
-
-    Raises UsageError if the model does not exist.
-    """
-    from mlflow.exceptions import MlflowException
-
-    client = open_store(uri)
-    with reported(uri):
-        try:
-            return str(client.get_registered_model(name).tags.get(LIVE, ""))
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-                raise
-            known = [model.name for model in every(client.search_registered_models)]
-            raise unknown("registered model", name, known) from error
 
 
 def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str], str]:

@@ -10,7 +10,7 @@ from tests.sweep import POINTS, Sweep
 COMMANDS = {
     "first update": (update(0), Live.described),
     "update": (update(4), Live.troubled),
-    "promote": (["live", "promote", "sales", "--force"], Live.with_challenger),
+    "promote": (["live", "promote", "sales.yaml", "--force"], Live.with_challenger),
     "forget": (
         ["live", "forget", "sales.yaml", "--id", "0-1", "--reason", "asked"],
         Live.troubled,

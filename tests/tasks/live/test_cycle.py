@@ -71,20 +71,14 @@ class RankWorld(World):
         return frame.assign(revenue=high.map({True: "high", False: "low"}))
 
 
-ABC = KEEP.replace(
+SEARCHED = KEEP.replace(
     "{algorithm: online-automl, settings: {b: 3}}",
-    """
-  algorithm: abc
-  settings:
-    configurations:
-      - {learner: LogisticRegression, C: 0.1}
-      - {learner: LogisticRegression, C: 10.0}
-""",
+    "{algorithm: rising-bandits-cost, settings: {max_trials: 1, arms: [logistic_regression]}}",
 ).replace("every: 5d", "rows: 40")
 
 
 def test_what_is_made_on_a_window_begins_with_two_classes_and_is_made_again(tmp_path):
-    world = RankWorld(tmp_path / "ranks", keep=ABC, first=60)
+    world = RankWorld(tmp_path / "ranks", keep=SEARCHED, first=60)
     world.live(0, 0)
     assert world.state.candidates() == [], "all are low: there is nothing to learn"
     contract = world.home / "contract.yaml"

@@ -18,8 +18,7 @@ from leaseboard.tasks.live.candidates import (
     ROLLED_BACK,
     change_by_hand,
 )
-from leaseboard.tasks.live.record import ROLES, closed_days, publish
-from leaseboard.tasks.models.registry import live_file
+from leaseboard.tasks.live.record import LIVE, ROLES, closed_days, publish
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.live.shops import BEGAN, LATER, Shop
 
@@ -47,7 +46,7 @@ def test_a_candidate_is_one_version(shop, uri):
     assert (first["leaseboard.rows"], second["leaseboard.flow_run"]) == ("40", "f-1")
     assert second["leaseboard.data"] == "2 batches to 2026-01-02.csv"
     assert len(first["leaseboard.code"]) >= 8
-    assert live_file(uri, "sales") == str(shop.file)
+    assert open_store(uri).get_registered_model("sales").tags[LIVE] == str(shop.file)
 
 
 def test_what_a_policy_found_is_published_and_predicts_alike(tmp_path, uri, monkeypatch):

@@ -11,7 +11,7 @@ from mlflow.utils.validation import _validate_logged_model_name, _validate_model
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.models import columns
-from leaseboard.tasks.models.registry import REFUSED, check_name, live_file, register, slug
+from leaseboard.tasks.models.registry import REFUSED, check_name, register, slug
 from leaseboard.tasks.track.store import open_store
 from leaseboard.tasks.track.tracker import log_all
 
@@ -119,9 +119,6 @@ def test_a_kill_while_a_model_is_logged_leaves_one_model(uri, raced, monkeypatch
 def test_the_same_work_is_registered_once(uri, add):
     assert [add([1.0, 2.0]), add([1.0, 2.0]), add([1.0, 2.1])] == ["1", "1", "2"]
     assert aliases(uri) == {"challenger": 2}
-    assert live_file(uri, "m") == ""
-    with pytest.raises(UsageError, match="did you mean 'm'"):
-        live_file(uri, "mm")
 
 
 def test_a_name_is_one_that_mlflow_takes():
