@@ -126,7 +126,7 @@ def import_file(path: Path, what: str) -> ModuleType:
     return module
 
 
-KINDS = ("algorithms", "datasets", "metrics")
+KINDS = ("algorithms", "metrics")
 """What distributions can add, each by an entry point in the group ``leaseboard.KIND``."""
 
 

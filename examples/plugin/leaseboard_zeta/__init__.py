@@ -1,1 +1,1 @@
-"""Plugin of Leaseboard: the zeta-policy, and one of every other kind of plugin."""
+"""Plugin of Leaseboard: the zeta-policy, and a metric."""

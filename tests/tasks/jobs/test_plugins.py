@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leaseboard.algorithms import plugins, registry
-from leaseboard.algorithms.errors import DataError, UsageError, UserFileError
-from leaseboard.tasks.fetch import loading
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.errors import UsageError, UserFileError
 from leaseboard.tasks.jobs.described import describe, is_untrusted
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import check, identify, run_job
@@ -81,27 +80,6 @@ def test_another_version_of_an_algorithm_is_other_work(installed):
     assert identity.endswith("good_one 1.1")
     with pytest.raises(Exception, match="cannot be kept"):  # a live model takes no code of others
         Recipe("y", "regression", "own", {}).check()
-
-
-@pytest.mark.parametrize(
-    ("code", "why"),
-    [
-        ("def own():\n    return 3\n", "it returns a int: return a pandas DataFrame"),
-        ("def own():\n    raise ValueError('no')\n", "own.py:2: ValueError: no"),
-    ],
-)
-def test_a_dataset_is_what_the_plugin_makes(installed, code, why):
-    points = "[leaseboard.datasets]\nown = {}.own:own\n"
-    name = f"data_{len(why)}"
-    installed(name, points.format(name), code)
-    with pytest.raises((DataError, UserFileError), match=why):
-        loading.load("own")
-    frame = "import pandas as pd\ndef own(): return pd.DataFrame({'x': range(9), 'y': range(9)})\n"
-    plugins.discovered.cache_clear()
-    shutil.rmtree(Path(sys.path[0]) / f"{name}-1.0.dist-info")
-    installed(f"{name}_good", points.format(f"{name}_good"), frame)
-    found = loading.load("own?target=x")
-    assert (found.target.name, len(found.target), found.source) == ("x", 9, f"{name}_good 1.0")
 
 
 def test_a_metric_has_a_direction_and_no_name_of_the_run(installed, tmp_path):
