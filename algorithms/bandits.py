@@ -51,10 +51,6 @@ class _AveragePolicy(Policy):
         self._share = math.floor(share) if self.problem.unit == "trials" else float(share)
         self._spent = 0.0
 
-    def certain(self) -> list[int]:
-        """Return the arms whose share is still to come."""
-        return [*self._queue] if self._share >= 1 else []
-
     def _choose(self) -> int:
         return int(self._queue[0])
 

@@ -133,10 +133,6 @@ class Policy:
             return self.order[self.t]
         return int(self._choose())
 
-    def certain(self) -> list[int]:
-        """Return arms that will be pulled next, each once, for any rewards."""
-        return self.order[self.t :] if self.initial_round else []
-
     def update(self, arm: int, reward: float, cost: float = 1.0, failure: str = "") -> None:
         """Learn the reward of the chosen arm, and its cost in the budget's unit.
 
@@ -249,7 +245,6 @@ class ArmPolicy(pulls.PullsAlgorithm):
         yield from env.admit()
         while env.at < env.budget and policy.candidates.any():
             before = env.at
-            env.prefetch(policy.certain())
             arm = policy.select()
             trial = yield from env.pull(arm)
             if trial.reason == pulls.OVERRUN:  # which says nothing about the arm

@@ -120,10 +120,6 @@ class RisingPolicy(Policy):
         """Return each arm's best reward so far and its extrapolation."""
         return self.lower, self.upper
 
-    def certain(self) -> list[int]:
-        """Return the rest of the round."""
-        return [int(arm) for arm in np.flatnonzero(self._waiting)]
-
     def _choose(self) -> int:
         return int(self._waiting.argmax())  # line 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -109,9 +109,6 @@ class Trials(ABC):
         arms = ", ".join(self.arms[:3])
         raise UsageError(f"{optimiser} cannot run: {arms} have no hyperparameters to tune jointly")
 
-    def prefetch(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
-        """Run the trials (arm, n) in parallel, each within `seconds`, if that is possible."""
-
 
 class NoTrialError(LeaseboardError):
     """The budget ended before any trial."""
@@ -181,17 +178,6 @@ class PullsEnvironment(Environment):
     def cost(self) -> Cost:
         """Cost of all trials when they were run; replayed ones add nothing to what is spent."""
         return replace(self._spent, spent_cpu_seconds=self._trials.spent_cpu_seconds)
-
-    def prefetch(self, arms: Sequence[int]) -> None:
-        """Announce the arms that will be pulled next, each once, for any rewards."""
-        if len(arms) > 1:
-            left = self._left()
-            some = arms if self.unit != "trials" else arms[: int(left)]
-            most = min(map(self._may_take, arms))
-            if self.unit == "cpu_seconds":  # which add up, where wall seconds pass for all
-                reserved = self._reserve() if self.shares else 0.0
-                most = min(most, max(0.0, left - reserved) / len(arms))
-            self._trials.prefetch([(arm, self._next[arm]) for arm in some], self._limit(most))
 
     def admit(self) -> Iterator[Event]:
         """Admit the arms, before any trial."""

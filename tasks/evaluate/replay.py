@@ -9,10 +9,8 @@ from __future__ import annotations
 import math
 import resource
 import tempfile
-import threading
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -62,15 +60,12 @@ class OptimisedTrials(Trials, Generic[S]):
 
     def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
         """See `Trials.trial`."""
-        return self._get(self.of_arm(arm), n, seconds)
+        alone = self.space.restricted([self.arms[arm]])
+        return self._get(self._stream(self.optimiser, alone), n, seconds)
 
     def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
         """See `Trials.joint_trial`."""
         return self._get(self._stream(optimiser, self.space), n, seconds)
-
-    def of_arm(self, arm: int) -> S:
-        """Return the stream of the optimiser that tunes `arm` alone."""
-        return self._stream(self.optimiser, self.space.restricted([self.arms[arm]]))
 
     def _stream(self, optimiser: str, space: Space) -> S:
         name = (optimiser, *space.arms)
@@ -270,20 +265,17 @@ class BudgetedTrials(OptimisedTrials[_Search]):
     """Trials that a budget in CPU seconds can stop, and that are charged with all they cost.
 
     A trial is charged with all time of this process and its forks since the one before, so that
-    what was spent is charged, with several forks at once, too. One that would take longer than
+    what was spent is charged. One that would take longer than
     what is left, by those of its arm before it, is not begun; one that does is stopped if trials
     have limits. It can be asked for again.
 
     - `limits`: CPU seconds and memory of each trial; without them trials run in this process.
     - `folder`: gets the fitted models.
-    - `n_jobs`: how many trials of different arms may run at once, if it is known that they are
-      wanted.
     """
 
     arrays: Arrays
     limits: Limits | None
     folder: Path
-    n_jobs: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -294,7 +286,6 @@ class BudgetedTrials(OptimisedTrials[_Search]):
         )
         self.tried: dict[int, Tried] = {}
         """By the seed of the learner."""
-        self._lock = threading.Lock()
         self._began = self._charged = _spent()
 
     def warm(self) -> None:
@@ -304,21 +295,6 @@ class BudgetedTrials(OptimisedTrials[_Search]):
             with suppress(Exception):  # a trial will meet it again and say so
                 spaces.build(arm.estimator, {**arm.constants, **arm.defaults()}, 1, 0)
         self._began = self._charged = _spent()
-
-    def prefetch(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
-        """Run the missing ones of these trials (arm, n) at once, each within `seconds`."""
-        searches = [(self.of_arm(arm), n) for arm, n in wanted]
-        missing = [(search, n) for search, n in searches if len(search.ended) <= n]
-        at_once = min(self.n_jobs, len(missing))
-        if at_once < 2 or self.limits is None:
-            return
-        import threadpoolctl
-
-        # Each fork sets and resets it for the whole process, so it is set here once.
-        with threadpoolctl.threadpool_limits(1), ThreadPoolExecutor(at_once) as pool:
-            for trial in pool.map(lambda each: self._get(*each, seconds), missing):
-                if not trial.ended:  # the next one is charged with what it took
-                    self._charged -= trial.cpu_seconds, trial.wall_seconds
 
     def leaders(self) -> list[tuple[float, float]]:
         """Return score and seconds of a fit on all rows of each arm's best trial, best first."""
@@ -366,14 +342,12 @@ class BudgetedTrials(OptimisedTrials[_Search]):
         if not self._expected(search, tried) < seconds:
             unaffordable = TrialOutcome(status="timeout", reason=UNAFFORDABLE)
             return self._trial(tried, unaffordable, np.zeros(2), ended=False)
-        with self._lock:
-            left = max(0.0, seconds - (_spent() - self._charged)[0])
+        left = max(0.0, seconds - (_spent() - self._charged)[0])
         order = replace(tried.order, seconds=left)
         outcome = trials.carry_out(order, self.arrays, self.limits)
-        with self._lock:
-            now = _spent()
-            charge, self._charged = now - self._charged, now
-            self.spent_cpu_seconds = float((now - self._began)[0])
+        now = _spent()
+        charge, self._charged = now - self._charged, now
+        self.spent_cpu_seconds = float((now - self._began)[0])
         tried.cpu_seconds = outcome.cpu_seconds
         if outcome.status == "stopped":
             return self._trial(tried, outcome, charge, ended=False)

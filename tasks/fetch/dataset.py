@@ -20,8 +20,6 @@ from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.data_facts import facts_of
 
-TASKS = ("regression", "classification")
-
 Count = Annotated[int, Field(ge=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 

@@ -97,6 +97,7 @@ Task = Literal["regression", "classification"]
 LEAST_ROWS = 20
 """Labels that a model is trained on, at least."""
 
+
 @dataclass(frozen=True)
 class Recipe:
     """Recipe of a model.

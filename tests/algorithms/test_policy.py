@@ -131,7 +131,7 @@ class Indexed(Policy):
 
 def test_what_a_policy_remembers_and_whom_it_retires():
     policy = Indexed(Problem(4, 20, retire_after=2))
-    assert (policy.certain(), policy.select()) == ([0, 1, 2, 3], 0)
+    assert (policy.order, policy.select()) == ([0, 1, 2, 3], 0)
     for arm, reward, cost, failure in (
         (0, 0.5, 2.0, ""), (1, 0.0, 1.0, "row 3"), (2, 0.0, 1.0, "a"), (3, 0.2, 1.0, ""),
         (0, 0.3, 1.0, ""), (2, 0.0, 1.0, "b"),
@@ -143,7 +143,7 @@ def test_what_a_policy_remembers_and_whom_it_retires():
     assert policy.costs.tolist() == [3, 1, 2, 1]
     assert (policy.failure, policy.failures_in_a_row) == (["", "row 3", "b", ""], [0, 1, 1, 0])
     assert not policy.retired.any()
-    assert (policy.certain(), policy.select()) == ([], 1)  # the first of the largest
+    assert policy.select() == 1  # the first of the largest
 
     policy.update(1, 0.0, 1.0, "row 4")
     assert (policy.retired.tolist(), policy.select()) == ([False, True, False, False], 2)
@@ -163,7 +163,7 @@ def test_a_policy_without_a_first_round_and_one_that_retires_none():
     policy.initial_round = False
     for _ in range(5):
         policy.update(0, 0.0, 1.0, "boom")
-    assert (policy.certain(), policy.standing(), policy.candidates.all()) == ([], {}, True)
+    assert (policy.standing(), policy.candidates.all()) == ({}, True)
     policy.update(1, 0.5)  # at a cost of one trial
     assert policy.costs.tolist() == [5, 1]
     assert {policy._drawn() for _ in range(20)} == {0, 1}

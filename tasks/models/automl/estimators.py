@@ -15,7 +15,7 @@ from sklearn.utils import (
     column_or_1d,
     compute_sample_weight,
 )
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -65,8 +65,8 @@ class AutoMLEstimator(BaseEstimator):
     Parameters
     ----------
     time_budget : float, optional
-        In seconds of CPU time; all that `fit` does is within: of this process and, with `n_jobs`,
-        of all its workers together. By default 60, unless `max_trials` is given.
+        In seconds of CPU time; all that `fit` does is within: of this process and those that it
+        starts. By default 60, unless `max_trials` is given.
     max_trials : int, optional
         The budget in trials, in place of `time_budget`. It gives the same result on every machine,
         a budget in seconds does not.
@@ -97,9 +97,6 @@ class AutoMLEstimator(BaseEstimator):
         this process, without any limit, so that the last one may end after the budget.
     trial_memory_mb : int
         The memory of that process.
-    n_jobs : int
-        How many arms may be tried at once where the policy is certain to pull them all, as in
-        the rounds of Rising Bandits; -1 for as many as there are processors.
     random_state : int, RandomState or None
         Seed of the search.
 
@@ -134,7 +131,6 @@ class AutoMLEstimator(BaseEstimator):
         "ensemble": ["boolean"],
         "trial_cpu_seconds": [_SECONDS, None],
         "trial_memory_mb": [_COUNT],
-        "n_jobs": [_COUNT, Options(Integral, {-1})],
     }
 
     time_budget: float | None = None
@@ -150,7 +146,6 @@ class AutoMLEstimator(BaseEstimator):
     ensemble: bool = True
     trial_cpu_seconds: float | None = 600.0
     trial_memory_mb: int = 4000
-    n_jobs: int = 1
     random_state: Any = None
 
     @without_autologging()

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
@@ -300,7 +299,6 @@ class PolicySearch:
             optimiser=estimator.optimiser,
             seed=self.seed,
             limits=limits,
-            n_jobs=effective_n_jobs(estimator.n_jobs),
             folder=folder,
         )
 

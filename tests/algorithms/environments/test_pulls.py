@@ -55,18 +55,6 @@ def test_a_trial_that_can_be_stopped_may_begin_with_most_of_what_is_not_reserved
     assert trials.seconds == [most, 35, 30]
 
 
-def test_what_runs_ahead_of_its_pulls_is_spent_before_it_is_charged():
-    trials = Asked([(0.5, 10)], [(0.5, 10)], stoppable=(False, False))
-    env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True)
-    trials.prefetch = lambda wanted, seconds: trials.seconds.extend([seconds] * len(wanted))
-    env.prefetch([0, 1])
-    trials.spent_cpu_seconds = 80.0  # the first two were stopped: they have cost, and no record
-    env.prefetch([0, 1])
-    ended(env.pull(0))
-
-    assert trials.seconds == [50, 50, 10, 10, 10]
-
-
 def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
     env = PullsEnvironment(Listed([(0.5, 3.0), (0.9, 4.0)]), budget=5.0, unit="cpu_seconds")
     ended(env.pull(0))
