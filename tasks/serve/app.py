@@ -108,7 +108,7 @@ class Server:
         self, follower: Follower, state: State, token: str, clock: Callable[[], datetime]
     ) -> None:
         self.follower, self.state = follower, state
-        self.token, self.desk = token.encode(), Desk(state, clock, follower.report)
+        self.token, self.desk = token.encode(), Desk(state, clock)
         self.registry = CollectorRegistry()
         gauge = partial(Gauge, registry=self.registry)
         self.seconds = Histogram(
@@ -166,15 +166,18 @@ class Server:
 
     async def ping(self, given: Given) -> JSONResponse:
         """Return whether there is a champion, and which; with the token, also a fault."""
-        champion, found = self.follower.champion, {"status": "ok"}
-        if not await asyncio.to_thread(self.desk.recovers):
+        champion, found, faults = self.follower.champion, {"status": "ok"}, [self.follower.fault]
+        try:
+            await asyncio.to_thread(self.state.check)
+        except LeaseboardError as error:
             found["status"] = "the state cannot be written"
+            faults.append(str(error))
         if champion is None:
             found["status"] = "no champion yet"
         status = 200 if found["status"] == "ok" else 503
         more = {} if champion is None else {"snapshot": champion.describe()}
         if self.trusts(given):  # it names places of this machine
-            found["fault"] = "; ".join(filter(None, (self.follower.fault, self.desk.fault)))
+            found["fault"] = "; ".join(filter(None, faults))
         return JSONResponse(found | more, status)
 
     def version(self) -> PlainTextResponse:

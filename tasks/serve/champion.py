@@ -212,18 +212,12 @@ class WaitingRows:
 class Desk:
     """Queue of requests, answered in one thread, because a model is not safe for several.
 
-    - `report`: called when the state cannot be written any more, and when it can again.
-
     No prediction is sent before it is in the state of the live model: one commit for all requests
     that came while the last was written.
     """
 
-    def __init__(
-        self, state: State, clock: Callable[[], datetime], report: Callable[[str], None]
-    ) -> None:
-        self.fault = ""
-        """Why the state could not be written the last time; empty if it was."""
-        self._state, self._clock, self._report = state, clock, report
+    def __init__(self, state: State, clock: Callable[[], datetime]) -> None:
+        self._state, self._clock = state, clock
         self._queue: queue.SimpleQueue[WaitingRows] = queue.SimpleQueue()
         self._thread = ThreadPoolExecutor(1, "prediction")
 
@@ -235,23 +229,6 @@ class Desk:
         self._queue.put(request)
         self._thread.submit(self._answer)
         return await asyncio.wrap_future(request.answer)
-
-    def note(self, error: Exception | None = None) -> None:
-        """Remember that the state could not be written, or could; report a change."""
-        fault = "" if error is None else " ".join(str(error).split())
-        if fault != self.fault:
-            self._report(fault or "the state can be written again")
-        self.fault = fault
-
-    def recovers(self) -> bool:
-        """Return whether the state can be written, which is tried if it could not."""
-        if self.fault:
-            try:
-                self._state.check()
-                self.note()
-            except LeaseboardError as error:
-                self.note(error)
-        return not self.fault
 
     def stop(self) -> None:
         """Answer what waits, and end."""
@@ -282,9 +259,7 @@ class Desk:
                 reach("serve.before-log")
                 self._state.log_served(log)
                 reach("serve.after-log")
-                self.note()
         except Exception as error:  # noqa: BLE001  (nothing is sent that is not logged)
-            self.note(error)
             predicted = [error if isinstance(each, list) else each for each in predicted]
         for request, answer in zip(group, predicted, strict=True):
             if not request.answer.set_running_or_notify_cancel():

@@ -221,7 +221,7 @@ class LiveModelMachine(RuleBasedStateMachine):
         frame = self.world.day(self.day + 1)[:number]
         rows = [snapshot.read(row) for row in frame.drop(columns="revenue").to_dict("records")]
         ids = list(frame["order"])
-        desk = Desk(state, lambda: self.now, lambda _: None)
+        desk = Desk(state, lambda: self.now)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv(VARIABLE, failpoint)
             try:
