@@ -25,7 +25,7 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError,
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.models.model import LEVEL, Prediction, likeliest
-from leaseboard.tasks.serve.champion import Champion, Desk, Follower
+from leaseboard.tasks.serve.champion import Desk, Follower
 from leaseboard.tasks.store.live_model import State
 
 TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)
@@ -64,25 +64,12 @@ class SplitTable(Body):
         return self
 
 
-class Params(BaseModel):
-    """Parameters of a request: what is sent back in addition to predictions.
-
-    - `level`: that of the intervals.
-    - `probabilities`: those of the classes.
-
-    Others are ignored, as MLflow does with those that a model's signature does not have.
-    """
-
-    level: float | None = None
-    probabilities: bool = False
-
-
 class Invocation(Body):
-    """Body of ``/invocations``: one of two forms of rows."""
+    """Body of ``/invocations``: one of two forms of rows; `params` change nothing."""
 
     dataframe_split: SplitTable | None = None
     dataframe_records: list[dict[str, Any]] | None = None
-    params: Params = Params()
+    params: Any = None
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -141,7 +128,7 @@ class Server:
         champion, rules = self.follower.champion, self.follower.rules
         if champion is None:
             raise refusal(503, "no champion yet: run `leaseboard live update`")
-        rows, level = body.rows, _level(champion, body.params.level)
+        rows, level = body.rows, LEVEL if LEVEL in champion.snapshot.levels else None
         faults = map(rules.row_fault, rows)
         broken = [{"row": i, "reason": why} for i, why in enumerate(faults, 1) if why]
         if broken:
@@ -159,10 +146,8 @@ class Server:
             raise refusal(400, str(error)) from error
         self.predictions.inc(len(rows))
         unknown = [rules.unknown_categories(row) for row in rows]
-        predictions = shown(body.params, found)
-        answer = {"predictions": predictions, "ids": ids, "level": level,
-                  "snapshot": champion.describe()}  # fmt: skip
-        return answer | ({"unknown_categories": unknown} if any(unknown) else {})
+        about = {"ids": ids, "level": level, "snapshot": champion.describe()}
+        return shown(found) | about | ({"unknown_categories": unknown} if any(unknown) else {})
 
     async def ping(self, given: Given) -> JSONResponse:
         """Return whether there is a champion, and which; with the token, also a fault."""
@@ -266,34 +251,14 @@ def check_place(host: str, token: str) -> None:
         )
 
 
-def _level(champion: Champion, wanted: float | None) -> float | None:
-    """Return the level of the intervals; None without intervals."""
-    levels = champion.snapshot.levels
-    if wanted is None:
-        return LEVEL if LEVEL in levels else None
-    if wanted not in levels:
-        fix = f"name one of {', '.join(map(str, levels))}" if levels else "leave it out"
-        raise refusal(400, f"level {wanted:g}: this model has no such intervals: {fix}")
-    return wanted
+def shown(predictions: Sequence[Prediction]) -> dict[str, Any]:
+    """Return predictions as MLflow does, and next to them their intervals, or probabilities.
 
-
-def shown(params: Params, predictions: Sequence[Prediction]) -> list[Any]:
-    """Return predictions as MLflow does.
-
-    With `params` each is a mapping with the ends of its interval, or the probabilities.
+    An end that is not known yet is null.
     """
-    wanted = ["prediction", *["low", "high"] * (params.level is not None)]
-    wanted += ["probabilities"] * params.probabilities
-    found = [_plain(each) for each in predictions]
-    if len(wanted) == 1:
-        return [each["prediction"] for each in found]
-    return [{name: each[name] for name in wanted if name in each} for each in found]
-
-
-def _plain(prediction: Prediction) -> dict[str, Any]:
-    """Return a prediction as JSON has it; an end that is not known yet is null."""
-    if isinstance(prediction, Mapping):
-        return {"prediction": likeliest(prediction), "probabilities": prediction}
-    ends = prediction if isinstance(prediction, list) else [prediction]
-    finite = (each if math.isfinite(each) else None for each in ends)
-    return dict(zip(("prediction", "low", "high"), finite, strict=False))
+    if isinstance(predictions[0], Mapping):
+        return {"predictions": [*map(likeliest, predictions)], "probabilities": predictions}
+    rows: list[Any] = [each if isinstance(each, list) else [each] for each in predictions]
+    finite = [[value if math.isfinite(value) else None for value in row] for row in rows]
+    intervals = {"intervals": [ends for _, *ends in finite]} if len(rows[0]) > 1 else {}
+    return {"predictions": [row[0] for row in finite], **intervals}

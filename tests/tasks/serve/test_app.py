@@ -46,15 +46,15 @@ def test_a_row_is_predicted_as_in_the_shadow_and_logged(asker):
         {**row, "day": row["day"].isoformat()}
         for row in frame.astype({"rain": bool}).to_dict("records")
     ]
-    asked = {"dataframe_records": rows, "params": {"level": 0.9, "temperature": 1}}
+    asked = {"dataframe_records": rows, "params": {"temperature": 1}}
     status, reported = server.ask("POST", "/invocations", asked)
     server.shop.update()
 
     labelled = server.shop.live.state.labelled_rows(40)
     measured = {row.id: json.loads(row.predictions)["1"] for row in labelled}
     assert (status, reported["snapshot"]["version"], reported["level"]) == (200, "1", 0.9)
-    found = [[each[part] for part in ("prediction", "low", "high")]
-             for each in reported["predictions"]]  # fmt: skip
+    pairs = zip(reported["predictions"], reported["intervals"], strict=True)
+    found = [[middle, *ends] for middle, ends in pairs]
     assert dict(zip(reported["ids"], found, strict=True)) == measured
     log = server.served()
     assert {each.id: json.loads(each.prediction) for each in log} == measured
@@ -83,7 +83,6 @@ def test_every_form_of_mlflow_s_protocol_is_the_same_rows(asker):
         ({RECORDS: []}, 400, "0 rows: send 1 to 1,000 in a request"),
         ({"row": []}, 400, 'row: Extra inputs are not permitted: send {"dataframe_records"'),
         ({RECORDS: [ROW] * 1001}, 400, "1,001 rows: send 1 to 1,000"),
-        ({RECORDS: [ROW], "params": {"level": 0.42}}, 400, "level 0.42: this model has no"),
         (b" " * 2_000_001, 413, "more than 2,000,000"),
         ({**FORMS[0], **FORMS[1]}, 400, "send one form of rows"),
         ({"dataframe_records": 3}, 400, "dataframe_records"),
@@ -195,21 +194,20 @@ def test_an_unknown_category_is_flagged_where_the_column_is_open_and_else_refuse
 def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
     server = asker()
     champion = server.follower.champion
-    monkeypatch.setattr(champion.snapshot, "predict_rows", lambda *_: [math.nan, [1, 2, math.inf]])
-    asked = {RECORDS: [row, row | {"order": "a-2"}], "params": {"level": 0.9}}
-    status, reported = server.ask("POST", "/invocations", asked)
-    assert (status, reported["predictions"]) == (
-        200, [{"prediction": None}, {"prediction": 1, "low": 2, "high": None}]
-    )  # fmt: skip
+    monkeypatch.setattr(
+        champion.snapshot, "predict_rows", lambda *_: [[math.nan, 0, 1], [1, 2, math.inf]]
+    )
+    status, reported = server.predict(row, row | {"order": "a-2"})
+    assert (status, reported["predictions"]) == (200, [None, 1])
+    assert reported["intervals"] == [[0, 1], [2, None]]
 
 
 def test_classes_have_their_probabilities(asker, row):
     server = asker(task="classification")
-    plain = server.predict(row)[1]["predictions"]
-    asked = {RECORDS: [row], "params": {"probabilities": True}}
-    (shown,) = server.ask("POST", "/invocations", asked)[1]["predictions"]
-    assert plain == [shown["prediction"]]
-    assert sum(shown["probabilities"].values()) == pytest.approx(1)
+    reported = server.predict(row)[1]
+    (shown,) = reported["probabilities"]
+    assert reported["predictions"] == [max(shown, key=shown.get)]
+    assert sum(shown.values()) == pytest.approx(1)
 
 
 def test_a_state_that_is_locked_or_gone_refuses_with_a_reason_and_recovers(asker, row, tmp_path):
