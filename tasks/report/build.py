@@ -41,9 +41,7 @@ from leaseboard.tasks.report.page import (
     Names,
     Section,
     Table,
-    Trace,
     axis,
-    band,
     chart,
     colour,
     data_cell,
@@ -261,8 +259,6 @@ def jobs(made: Material) -> Section:
 
 
 MOST_POINTS = 40
-STEEP = 30.0
-"""Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
 
 
 def job_curve(events: Sequence[Event]) -> pd.Series | None:
@@ -274,52 +270,34 @@ def job_curve(events: Sequence[Event]) -> pd.Series | None:
     return pd.Series(trials, dtype=float).cummax() if trials else None
 
 
-def aligned(curves: Sequence[pd.Series]) -> pd.DataFrame:
-    """Return the curves on the units of all, each with its last value; NaN before its first."""
-    return pd.concat(curves, axis=1).sort_index().ffill()
+def median_curve(curves: Sequence[pd.Series]) -> pd.Series:
+    """Return the median of curves on the units of all, from where each has a value."""
+    known = pd.concat(curves, axis=1).sort_index().ffill().dropna()
+    return known.iloc[thin(len(known), MOST_POINTS)].median(axis=1)
 
 
 def curves(made: Material) -> Section | None:
     """Return the scores of each dataset over time; None without a measured curve."""
-    found, drawn = made.curves, []
+    drawn: list[Figure] = []
     for data, rows in made.frame[made.frame["status"] == "ok"].groupby("data", sort=False):
-        mine = {label: aligned(found[data, label]) for label in made.labels
-                if (data, label) in found}  # fmt: skip
-        if mine:
-            unit, metric = rows[["unit", "metric"]].iloc[0]
-            name = made.names.get(str(data), str(data))
-            drawn.append(data_figure(name, mine, made.labels, unit, metric))
-    if not drawn:
-        return None
-    folded = [replace(figure, folded=figure.title) for figure in drawn[1:]]
-    return Section("curves", **wording("curves"), figures=[drawn[0], *folded])
-
-
-def data_figure(
-    name: str, curves: Mapping[str, pd.DataFrame], labels: Sequence[str], unit: str, metric: str
-) -> Figure:
-    """Return the median over repetitions with the quartiles as a band, for one dataset."""
-    traces: list[Trace] = []
-    middles = []
-    for label, curve in curves.items():
-        known = curve.dropna()
-        known = known.iloc[thin(len(known), MOST_POINTS)]
-        low, middle, high = (known.quantile(share, axis=1) for share in (0.25, 0.5, 0.75))
-        index = labels.index(label)
-        if (high > low).any():
-            traces.append(band(index, [*known.index], [*low], [*high]))
-        line = {"dash": "dash" if index >= len(PALETTE) else "solid"}
-        traces.append(
-            scatter(label, middle.index, middle, colour(index), line=line, legendgroup=str(index))
-        )
-        middles.append(middle)
-    scores = pd.concat(middles)
-    # The losses of the first examples would flatten all later ones.
-    steep = scores.min() > 0 and STEEP * scores.min() < scores.max()
-    up = axis(metric, **({"type": "log", "tickformat": "~g"} if steep else {}))
-    note = "Median over repetitions; the band holds the middle half of them."
-    title = f"Score while the budget is spent: {name}"
-    return chart(title, note, traces, axis(unit, type="log"), up, 440)
+        middles = {label: median_curve(made.curves[str(data), label]) for label in made.labels
+                   if (data, label) in made.curves}  # fmt: skip
+        if not middles:
+            continue
+        unit, metric = rows[["unit", "metric"]].iloc[0]
+        name = made.names.get(str(data), str(data))
+        # The losses of the first examples would flatten all later ones.
+        up = {"type": "log"} if min(map(min, middles.values())) > 0 else {}
+        traces = [
+            scatter(label, middles[label].index, middles[label], colour(i),
+                    line={"dash": "dash" if i >= len(PALETTE) else "solid"})
+            for i, label in enumerate(made.labels) if label in middles
+        ]  # fmt: skip
+        title, note = f"Score while the budget is spent: {name}", "Median over repetitions."
+        across, up = axis(unit, type="log"), axis(metric, tickformat="~g", **up)
+        figure = chart(title, note, traces, across, up, 440)
+        drawn.append(replace(figure, folded=title if drawn else ""))
+    return Section("curves", **wording("curves"), figures=drawn) if drawn else None
 
 
 PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"

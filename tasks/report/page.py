@@ -108,16 +108,8 @@ def scatter(
     return made | more
 
 
-def band(index: int, x: Sequence[Any], low: Sequence[Any], high: Sequence[Any]) -> Trace:
-    """Return the area between two curves, in the group of the line that has the same `index`."""
-    return scatter(
-        "", [*x, *reversed(x)], [*low, *reversed(high)], colour(index), line={"width": 0},
-        fill="toself", fillcolor=f"{colour(index)}29", hoverinfo="skip", legendgroup=str(index),
-    )  # fmt: skip
-
-
 def colour(index: int) -> str:
-    """Return colour number `index`; two more digits make it translucent."""
+    """Return colour number `index`."""
     return PALETTE[index % len(PALETTE)]
 
 
