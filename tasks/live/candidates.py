@@ -271,9 +271,10 @@ def make_first_champion(update: Update, work: Work) -> None:
     work.made_champion = True
     work.labelled = update.shadow.create_champion(rows, update.at)[len(earlier) :]
     known = {row.id: row for row in work.labelled}
-    waiting = [row for row in work.rows.new if row.id not in known]
+    found = work.changes.rows
+    waiting = [row for row in found.new if row.id not in known]
     known |= {row.id: row for row in update.shadow.predict(waiting)}
-    work.rows.new = [known[row.id] for row in work.rows.new]
+    found.new = [known[row.id] for row in found.new]
 
 
 def make_challenger(update: Update, work: Work, champion: ModelCandidate, why: str) -> None:

@@ -17,11 +17,11 @@ import pandas as pd
 from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.contract_check import CheckedBatch, Remark, stale
 from leaseboard.tasks.live.drift import INPUTS, OUTCOMES, DayFinding
-from leaseboard.tasks.live.rows import OTHER_VALUES, Batch, BatchRows, label_of
+from leaseboard.tasks.live.rows import OTHER_VALUES, Batch, label_of
 from leaseboard.tasks.live.settings import in_words
 from leaseboard.tasks.models.columns import frame_of
 from leaseboard.tasks.models.model import Prediction, likeliest
-from leaseboard.tasks.store.live_tables import HistoryEntry, StoredRow
+from leaseboard.tasks.store.live_tables import BatchRows, HistoryEntry, StoredRow
 
 if TYPE_CHECKING:
     from leaseboard.tasks.live.update import Update, Work
@@ -36,7 +36,7 @@ def monitor(update: Update, work: Work) -> None:
     if champion is None:
         return
     monitored, number = update.lifecycle.monitored, str(champion.number)
-    inputs = list(days_of(update, work.rows.new, number, INPUTS))
+    inputs = list(days_of(update, work.changes.rows.new, number, INPUTS))
     outcomes = list(days_of(update, work.labelled, number, OUTCOMES))
     for day, group, predicted in inputs:
         points = pd.Series([likeliest(each) for each in predicted])

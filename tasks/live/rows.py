@@ -12,7 +12,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ from leaseboard.tasks.live.settings import UNDECIDED, ColumnRule, Contract, Data
 from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.models.columns import Column, Values, typed
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel, likeliest, load
-from leaseboard.tasks.store.live_tables import StoredRow
+from leaseboard.tasks.store.live_tables import BatchRows, StoredRow
 
 _NOT_YET = (".", "~", "#")
 """What the names of files begin with that a program hides, or is writing."""
@@ -178,36 +178,6 @@ def identify(rows: Iterable[CheckedRow], data: DataSettings) -> list[str]:
         found.append(f"{digest}-{seen[digest]}" if digest in seen else digest)
         seen[digest] += 1
     return found
-
-
-@dataclass
-class BatchRows:
-    """Rows of a batch, sorted by what they bring."""
-
-    new: list[StoredRow] = field(default_factory=list)
-    """In their order; without predictions yet."""
-    labelled: list[StoredRow] = field(default_factory=list)
-    """Rows that came before, with the label that has come now."""
-    quarantined: list[tuple[str, str, str]] = field(default_factory=list)
-    """Identity, reason, and the row as JSON."""
-    repeated: int = 0
-    old: int = 0
-    """Of these, rows of days that are forgotten: whether they had come before is not known."""
-    early: dict[str, str] = field(default_factory=dict)
-    """Labels of rows that have not come, as JSON, by identity."""
-    erased: int = 0
-    """Rows and labels of ids that were deleted."""
-
-    def counts(self) -> dict[str, int]:
-        """Return how many there are of each."""
-        return {
-            "new": len(self.new),
-            "labels": len(self.labelled) + sum(row.label is not None for row in self.new),
-            "repeated": self.repeated,
-            "quarantined": len(self.quarantined),
-            "early": len(self.early),
-            "erased": self.erased,
-        }
 
 
 def sort_rows(

@@ -47,10 +47,10 @@ from leaseboard.tasks.live.record import (
     losses_of,
     publish,
 )
-from leaseboard.tasks.live.rows import Batch, BatchRows, pending
+from leaseboard.tasks.live.rows import Batch, pending
 from leaseboard.tasks.live.settings import in_words as duration_in_words
 from leaseboard.tasks.machine.disk import reach
-from leaseboard.tasks.store.live_tables import BatchEntry, Changes, StoredRow, digest_of
+from leaseboard.tasks.store.live_tables import Changes, StoredRow, digest_of
 
 UNCLAIMED = timedelta(days=7)
 """How long a label waits for its row to come: it may be in tomorrow's file."""
@@ -109,7 +109,6 @@ class Work:
 
     batch: Batch
     changes: Changes
-    rows: BatchRows = field(default_factory=BatchRows)
     labelled: list[StoredRow] = field(default_factory=list)
     """Rows whose label has come with this batch, in the order they are learned."""
     losses: list[dict[int, Sums]] = field(default_factory=list)
@@ -211,7 +210,7 @@ class Update:
                 for step in others:
                     step(work)
             self.commit(Changes(self.at) if work is None else work.changes)
-        counts = None if work is None else work.rows.counts()
+        counts = None if work is None else work.changes.rows.counts()
         brought = f"{batch.name}: {in_words(counts or {})}"
         say(f"rejected: {self.found[-1].what}" if counts is None else brought)
         reach("live.after-batch")
@@ -227,7 +226,7 @@ class Update:
             self.incident("broken file", batch.name, batch.fault)
             return None
         data, frame, lifecycle = self.settings.data, batch.frame, self.lifecycle
-        work = Work(batch, Changes(at=self.at))
+        work = Work(batch, Changes(self.at, (batch.name, batch.digest)))
         alone = data.id is not None and set(map(str, frame)) == {data.id, data.target}
         contract = self.contract.of_labels(data) if alone else self.contract
         held = check(contract, frame, now=self.now, time=data.time)
@@ -250,12 +249,11 @@ class Update:
                 if digest_of(each.encode()) not in erased]  # fmt: skip
         dated = [(each, self._day(row.moments.get(time)), row.values) for each, row in left]
         known = self.state.rows_of(list(dict.fromkeys(each for each, _ in left)))
-        found = work.rows = rows.sort_rows(
+        found = work.changes.rows = rows.sort_rows(
             dated, known, data, alone=alone,
             forgotten=self.state.forgotten(), early=self.state.early(),
         )  # fmt: skip
         found.erased = len(ids) - len(left)
-        work.changes.early = found.early
         monitoring.report_ids(self, batch, found, len(left))
         monitoring.report_repeats(self, batch, found, len(left))
         for each in held.quarantined:
@@ -270,7 +268,6 @@ class Update:
         newest = max((each for each in times if each <= last), default=None)
         if newest is not None:
             lifecycle.newest_row = max(newest, lifecycle.newest_row or newest)
-        work.changes.batch = BatchEntry(batch.name, batch.digest, found.counts())
         return work
 
     def _day(self, moment: datetime | None) -> str:
@@ -282,14 +279,12 @@ class Update:
 
     def join_labels(self, work: Work) -> None:
         """Join labels with the predictions of their rows; make the first champion if none is."""
-        work.labelled = work.rows.labelled + [row for row in work.rows.new if row.is_labelled]
+        found = work.changes.rows
+        work.labelled = found.labelled + [row for row in found.new if row.is_labelled]
         if self.shadow.in_role(CHAMPION) is None:
             candidates.make_first_champion(self, work)
         work.losses = losses_of(work.labelled)
         work.changes.days = by_day(work.labelled, work.losses)
-        work.changes.rows = work.rows.new
-        work.changes.labels = [(row.number, row.label or "") for row in work.rows.labelled]
-        work.changes.quarantined = work.rows.quarantined
 
     def train(self, work: Work) -> None:
         """Train candidates on labelled rows; make a challenger when one is due."""
@@ -358,7 +353,7 @@ class Update:
         remembered = max(REMEMBERED, 3 * settings.data.label_delay)
         if settings.retention is None:  # else `close` deletes, and records it
             changes.served_horizon = (today - remembered).isoformat()
-            days = [date.fromisoformat(row.day) for row in changes.rows]
+            days = [date.fromisoformat(row.day) for row in changes.rows.new]
             days = [day for day in days if day <= today + AHEAD]  # one of 2099 forgets no other
             if days and settings.data.time is not None:
                 changes.horizon = (max(days) - remembered).isoformat()

@@ -165,14 +165,34 @@ class ModelCandidate:
     """Why it was created."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchEntry:
-    """Ingested file."""
+@dataclass
+class BatchRows:
+    """Rows of a batch, sorted by what they bring."""
 
-    name: str
-    digest: str
-    counts: Mapping[str, int]
-    """Its rows by kind: ``new``, ``repeated``, ``quarantined``, ``labels``."""
+    new: list[StoredRow] = field(default_factory=list)
+    """In their order; without predictions yet."""
+    labelled: list[StoredRow] = field(default_factory=list)
+    """Rows that came before, with the label that has come now."""
+    quarantined: list[tuple[str, str, str]] = field(default_factory=list)
+    """Identity, reason, and the row as JSON."""
+    repeated: int = 0
+    old: int = 0
+    """Of these, rows of days that are forgotten: whether they had come before is not known."""
+    early: dict[str, str] = field(default_factory=dict)
+    """Labels of rows that have not come, as JSON, by identity."""
+    erased: int = 0
+    """Rows and labels of ids that were deleted."""
+
+    def counts(self) -> dict[str, int]:
+        """Return how many there are of each."""
+        return {
+            "new": len(self.new),
+            "labels": len(self.labelled) + sum(row.label is not None for row in self.new),
+            "repeated": self.repeated,
+            "quarantined": len(self.quarantined),
+            "early": len(self.early),
+            "erased": self.erased,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +210,9 @@ class Changes:
     """Everything that a batch, or the end of an update, changes in the state."""
 
     at: str
-    batch: BatchEntry | None = None
-    rows: list[StoredRow] = field(default_factory=list)
-    labels: list[tuple[int, str]] = field(default_factory=list)
-    """Of earlier rows: their number, and the label that came."""
-    quarantined: list[tuple[str, str, str]] = field(default_factory=list)
-    """Identity, reason, and the row as JSON."""
+    batch: tuple[str, str] | None = None
+    """Name and digest of an ingested file."""
+    rows: BatchRows = field(default_factory=BatchRows)
     candidates: list[ModelCandidate] = field(default_factory=list)
     """Those that are new or changed."""
     models: dict[str, bytes] = field(default_factory=dict)
@@ -204,8 +221,6 @@ class Changes:
     lifecycle: dict[str, Any] = field(default_factory=dict)
     history: list[HistoryEntry] = field(default_factory=list)
     outbox: list[OutboxEntry] = field(default_factory=list)
-    early: dict[str, str] = field(default_factory=dict)
-    """Labels that wait for their row: as JSON, by its identity."""
     window: int = 0
     """How many labelled rows keep their content, the last ones."""
     horizon: str = ""
@@ -228,8 +243,8 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     """Write a batch and all that came of it."""
     batch = 0
     if changes.batch is not None:
-        values = {"at": changes.at, **asdict(changes.batch)}
-        values["counts"] = json.dumps(changes.batch.counts)
+        values = dict(zip(("name", "digest"), changes.batch, strict=True))
+        values |= {"at": changes.at, "counts": json.dumps(changes.rows.counts())}
         made = tables.batches.insert().values(values).returning(tables.batches.c.number)
         batch = int(connection.execute(made).scalar_one())
     columns = tables.rows.c
@@ -239,12 +254,12 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
         {"number": number, "id": row.id, "checksum": row.checksum, "day": row.day, "batch": batch,
          "label_batch": None if row.label is None else batch, "features": row.features,
          "predictions": row.predictions, "label": row.label}
-        for number, row in enumerate(changes.rows, last + 1)
+        for number, row in enumerate(changes.rows.new, last + 1)
     ))  # fmt: skip
-    if changes.labels:
+    if changes.rows.labelled:
         joined = sa.update(tables.rows).where(columns.number == sa.bindparam("row"))
         joined = joined.values(label=sa.bindparam("value"), label_batch=batch)
-        values = [{"row": number, "value": label} for number, label in changes.labels]
+        values = [{"row": row.number, "value": row.label} for row in changes.rows.labelled]
         connection.execute(joined, values)
     for digest, content in changes.models.items():
         made = INSERT[connection.dialect.name](tables.models)
@@ -260,7 +275,7 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     put(connection, tables.lifecycle, ["name"], values)
     _insert(connection, tables.quarantine, (
         {"batch": batch, "id": identity, "reason": reason, "row": row}
-        for identity, reason, row in changes.quarantined
+        for identity, reason, row in changes.rows.quarantined
     ))  # fmt: skip
     _insert(connection, tables.history, map(asdict, changes.history))
     _insert(connection, tables.outbox, (
@@ -268,7 +283,7 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     ))  # fmt: skip
     put(connection, tables.early, ["id"], (
         {"id": identity, "at": changes.at, "label": label}
-        for identity, label in changes.early.items()
+        for identity, label in changes.rows.early.items()
     ))  # fmt: skip
     has_come = sa.select(columns.id).where(columns.id == tables.early.c.id).exists()
     connection.execute(sa.delete(tables.early).where(has_come))

@@ -7,7 +7,7 @@ from leaseboard.tasks.live import update as updates
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS
 from leaseboard.tasks.live.incidents import Incident, LifecycleState
 from leaseboard.tasks.live.record import ModelRecord
-from leaseboard.tasks.store.live_tables import BatchEntry, Changes, HistoryEntry
+from leaseboard.tasks.store.live_tables import BatchRows, Changes, HistoryEntry
 from tests.tasks.live.shops import BEGAN, Shop
 from tests.tasks.live.world import World
 
@@ -55,8 +55,9 @@ def lived(tmp_path_factory):
     lifecycle.incidents = [found]
     at, state = now.isoformat(), shop.live.state
     state.commit(Changes(
-        at, BatchEntry("last.csv", "last", {"quarantined": 1}), window=500,
-        quarantined=[("x", "price 9000 is above 120", "{}")], lifecycle=lifecycle.dump(),
+        at, ("last.csv", "last"),
+        BatchRows(quarantined=[("x", "price 9000 is above 120", "{}")]),
+        window=500, lifecycle=lifecycle.dump(),
         history=[HistoryEntry(at, "opened", "price", what)],
     ))  # fmt: skip
     state.begin_update(at)

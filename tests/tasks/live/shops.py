@@ -14,7 +14,7 @@ from leaseboard.tasks.live.rows import sort_rows
 from leaseboard.tasks.live.settings import ColumnRule, Contract, LiveSettings
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import BatchEntry, Changes
+from leaseboard.tasks.store.live_tables import Changes
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = BEGAN + timedelta(days=365)
@@ -74,12 +74,12 @@ class Shop:
         live, at = self.live, (BEGAN + timedelta(days=self.days)).isoformat()
         checked = check(self.contract(), self.rows(self.days), now=BEGAN).rows
         rows = [(row.values["order"], at[:10], row.values) for row in checked]
-        new = sort_rows(rows, {}, live.settings.data).new
+        found = sort_rows(rows, {}, live.settings.data)
         shadow = Shadow(live.state, live.recipe, ["day"])
-        new = shadow.predict(new)
+        new = found.new = shadow.predict(found.new)
         losses = losses_of(new)
-        changes = Changes(at, BatchEntry(f"{at[:10]}.csv", f"{self.days:064}", {"new": len(new)}),
-                          rows=new, days=by_day(new, losses), window=500)  # fmt: skip
+        changes = Changes(at, (f"{at[:10]}.csv", f"{self.days:064}"), found,
+                          days=by_day(new, losses), window=500)  # fmt: skip
         kinds = {
             n: rule.kind for n, rule in CONTRACT.columns.items() if n not in ("order", "revenue")
         }

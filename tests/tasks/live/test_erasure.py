@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from leaseboard.tasks.live.model import LiveModel, erase
-from leaseboard.tasks.store.live_tables import Changes
+from leaseboard.tasks.store.live_tables import BatchRows, Changes
 from tests.tasks.live.world import BEGIN, KEEP, logged
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -55,7 +55,7 @@ def test_nothing_of_an_id_stays_and_it_is_not_learned_again(make_world):
     world.deliver(2, broken, "broken")
     world.update(2)
     serve(world, "1-3", "1-4")
-    world.state.commit(Changes(NOW.isoformat(), early={"9-9": "1.0"}))
+    world.state.commit(Changes(NOW.isoformat(), rows=BatchRows(early={"9-9": "1.0"})))
     assert has("1-3", world.state)
     assert b"1-3" in world.state.model(champion), "its prediction waits for its label"
 

@@ -12,7 +12,7 @@ import pytest
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (
-    BatchEntry,
+    BatchRows,
     Changes,
     HistoryEntry,
     ModelCandidate,
@@ -29,9 +29,8 @@ def row(name: str, *, day: str = "2026-01-01", label: str | None = None) -> Stor
     return StoredRow(name, 7, day, '{"a":1}', '{"1":2.0}', label, is_labelled=label is not None)
 
 
-def batch(name: str, **given: object) -> Changes:
-    counts = {"new": 1}
-    return Changes(AT, BatchEntry(name, name * 4, counts), window=10, **given)  # type: ignore[arg-type]
+def batch(name: str, *new: StoredRow, **given: object) -> Changes:
+    return Changes(AT, (name, name * 4), BatchRows([*new]), window=10, **given)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -42,8 +41,8 @@ def file_state(tmp_path):
 def test_a_batch_is_read_back_unchanged(state):
     changes = batch(
         "a",
-        rows=[row("x", label="3.5"), row("y")],
-        quarantined=[("z", "too hot", "{}")],
+        row("x", label="3.5"),
+        row("y"),
         candidates=[CHAMPION],
         models={digest_of(b"one"): b"one"},
         days={("2026-01-01", 1): {"rows": 1.0, "loss": 2.25}},
@@ -51,6 +50,7 @@ def test_a_batch_is_read_back_unchanged(state):
         history=[HistoryEntry(AT, "created", "1", "the first")],
         outbox=[("http://x", {"id": "1"})],
     )
+    changes.rows.quarantined = [("z", "too hot", "{}")]
     state.commit(changes)
     assert state.knows("aaaa")
     assert not state.knows("bbbb")
@@ -72,9 +72,9 @@ def test_a_batch_is_read_back_unchanged(state):
 
 
 def test_what_is_written_is_one_transaction(state):
-    state.commit(batch("a", rows=[row("x")]))
+    state.commit(batch("a", row("x")))
     with pytest.raises(LeaseboardError, match=r"(?i)cannot be used: .*unique.*update again"):
-        state.commit(batch("b", rows=[row("new"), row("x")], lifecycle={"clock": "later"}))
+        state.commit(batch("b", row("new"), row("x"), lifecycle={"clock": "later"}))
     assert not state.knows("bbbb")
     assert list(state.rows_of(["new"])) == []
     assert state.lifecycle() == {}
@@ -83,7 +83,7 @@ def test_what_is_written_is_one_transaction(state):
 def test_what_no_one_asks_for_is_forgotten(state):
     for i in range(30):
         day = f"2026-01-{i + 1:02}"
-        changes = batch(f"b{i:03}", rows=[row(f"r{i}", day=day, label="1.0")])
+        changes = batch(f"b{i:03}", row(f"r{i}", day=day, label="1.0"))
         changes.horizon = f"2026-01-{max(1, i - 19):02}"
         state.commit(changes)
     assert [each.id for each in state.labelled_rows(99)] == [f"r{i}" for i in range(20, 30)]
@@ -117,7 +117,7 @@ def test_the_log_is_forgotten_up_to_the_horizon(state):
     state.log_served([{**log, "at": f"2026-01-{day:02}T01"} for day in range(1, 21)])
     for horizon, kept in (("2026-01-01", 20), ("2026-01-12", 9), ("2026-01-12", 9), ("2027", 0)):
         changes = batch(f"{horizon}{kept}"[:16])
-        changes.batch = replace(changes.batch, digest=f"{uuid.uuid4()}")
+        changes.batch = "a", f"{uuid.uuid4()}"
         changes.served_horizon = horizon
         state.commit(changes)
         assert len(logged(state)) == kept
