@@ -17,13 +17,9 @@ and average hashed weights that mean different monomials.
 from __future__ import annotations
 
 import copy
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -41,7 +37,6 @@ from leaseboard.algorithms.environments.holdout import (
     HoldoutEnvironment,
     Rows,
 )
-from leaseboard.algorithms.errors import LeaseboardError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,8 +190,7 @@ def beyond(average: GrowingLearner, before: GrowingLearner, step: float) -> Grow
 class StagePoly(HoldoutAlgorithm):
     """VW's ``--stage_poly``, as it ships.
 
-    The training rows are written to VW's binary cache beforehand, so that the measured time is
-    its learning and not its parsing of text.
+    The rows are made VW's text beforehand; the measured time is that of parsing and learning it.
 
     Parameters
     ----------
@@ -229,28 +223,27 @@ class StagePoly(HoldoutAlgorithm):
         return max(1, len(self.rates))
 
     def prepare(self, env: HoldoutEnvironment) -> None:
-        """Write the rows as VW's text, and let VW make its cache of them."""
-        env.once(written, env, self.bits)
+        """Write the rows as VW's text."""
+        env.once(written, env)
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Learn with each rate; the one with the lowest progressive squared loss answers."""
+        from vowpalwabbit import Workspace
+
         n, rates = min(env.budget, env.n_train), self.rates or (self.learning_rate,)
-        text, questions = env.once(written, env, self.bits)
+        examples, questions = env.once(written, env)
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate}
             yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
             yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
         options = (
-            f"-d {text} --cache_file {text}.cache -b {self.bits} --stage_poly --sched_exponent"
-            f" {self.alpha!r} --batch_sz {-(-n // self.epochs)} --batch_sz_no_doubling"
+            f"--quiet --no_stdin -b {self.bits} --stage_poly --sched_exponent {self.alpha!r}"
+            f" --batch_sz {-(-n // self.epochs)} --batch_sz_no_doubling"
         )
-        learners = [_workspace(f"{options} -l {rate!r}") for rate in rates]
+        learners = [Workspace(f"{options} -l {rate!r}") for rate in rates]
         for learner in learners:
-            if learner.get_weighted_examples() != n:
-                raise LeaseboardError(
-                    f"VW learned {learner.get_weighted_examples():g} of {n} examples"
-                    " from its cache: its version does not read it"
-                )
+            for example in examples:
+                learner.learn(example)
         losses = [learner.get_sum_loss() for learner in learners]
         champion = int(np.argmin(losses))
         env.skip(n, losses[champion] / max(n, 1))
@@ -262,15 +255,10 @@ class StagePoly(HoldoutAlgorithm):
             learner.finish()
 
 
-def written(env: HoldoutEnvironment, bits: int) -> tuple[Path, list[str]]:
-    """Write the training rows and VW's cache of them; return the file, and the test rows."""
-    folder = Path(tempfile.mkdtemp(prefix="stage-poly-"))
-    weakref.finalize(env, shutil.rmtree, folder)
-    text, train = folder / "train.txt", env.holdout.train
-    with text.open("w", encoding="ascii") as out:
-        out.writelines(line + "\n" for line in lines(train.rows[: env.budget], train.labels))
-    _workspace(f"-d {text} --cache_file {text}.cache -k -b {bits} --noop").finish()
-    return text, list(lines(env.holdout.test.rows))
+def written(env: HoldoutEnvironment) -> tuple[list[str], list[str]]:
+    """Return the training and the test rows as VW's text."""
+    train = env.holdout.train
+    return [*lines(train.rows[: env.budget], train.labels)], [*lines(env.holdout.test.rows)]
 
 
 def lines(rows: Rows, labels: Sequence[float] | Floats = ()) -> Iterator[str]:
@@ -287,9 +275,3 @@ def lines(rows: Rows, labels: Sequence[float] | Floats = ()) -> Iterator[str]:
         pairs = zip(rows.indices[place], rows.data[place], strict=True)
         label = f"{labels[t]:.9g} " if len(labels) else ""
         yield f"{label}| " + " ".join([f"f{i}:{x:.9g}" for i, x in pairs])
-
-
-def _workspace(options: str) -> Any:
-    from vowpalwabbit import Workspace
-
-    return Workspace(f"--quiet --no_stdin {options}")
