@@ -8,7 +8,6 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import PurePath
 from typing import Any
 
@@ -193,29 +192,12 @@ def missing(module: str | None) -> str | None:
 
     Examples
     --------
-    >>> missing("prefect")
+    >>> missing("prefect.runtime")
     "'prefect' is not installed, and this needs it: pip install '.[flows]' in a checkout"
     >>> missing("antigravity")
     """
+    package = (module or "").partition(".")[0]
     for part, modules in PARTS.items():
-        if module in modules:
-            return f"{module!r} is not installed, and this needs it: {command_for(part)}"
+        if package in modules:
+            return f"{package!r} is not installed, and this needs it: {command_for(part)}"
     return None
-
-
-def require(part: str, user: str) -> None:
-    """Do nothing if all that `part` brings can be found.
-
-    Raises
-    ------
-    UsageError
-        In one line that names the first package that is missing, its `user` and the fix.
-    """
-    for name, modules in PARTS.items():
-        for module in modules:
-            if find_spec(module) is None:
-                raise UsageError(
-                    f"{user} needs {module!r}, which is not installed: {command_for(part)}"
-                )
-        if name == part:
-            return

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.algorithms.errors import LeaseboardError, require
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import Executor, JobWaitsError, Outcome, benchmark
 from leaseboard.flows.console import terminable
 from leaseboard.flows.server import (
@@ -82,7 +82,6 @@ def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
 
 def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
     """Run a suite to its end, and print its results."""
-    require("flows", "a suite")
     prepare_environment()
     uri = environment.tracking_uri()
     check_address(uri)
