@@ -6,7 +6,6 @@
 import math
 import random
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -17,19 +16,13 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import events, registry
 from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import Algorithm, Cost, Environment, play
+from leaseboard.algorithms.base import Algorithm, Environment, play
 from leaseboard.algorithms.environments import samples
-from leaseboard.algorithms.environments.holdout import (
-    Holdout,
-    HoldoutEnvironment,
-    Part,
-    SystemFit,
-    SystemsEnvironment,
-)
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
-from leaseboard.algorithms.errors import DivergedError, RuleBrokenError
+from leaseboard.algorithms.errors import RuleBrokenError
 from leaseboard.algorithms.plugins import place
 from leaseboard.algorithms.seeds import generator
 
@@ -44,8 +37,6 @@ class Tiny:
         In the environment's unit.
     choices : int
         How much there is to choose from.
-    broken : bool
-        Whether NaN lurks in it.
     classes : int
         Of three and more a stream or hold-out has so many, the last of which comes late.
     same : int, optional
@@ -55,13 +46,9 @@ class Tiny:
 
     budget: int | None = None
     choices: int = 4
-    broken: bool = False
     classes: int = 0
     same: int | None = None
 
-
-OUTSIDE: dict[str, Any] = {}
-"""What is asked in place of a ``learner`` and a ``search`` of another library, for tests."""
 
 TRAIN_ROWS = 240
 """Of the 300 rows of the hold-out environment."""
@@ -72,6 +59,8 @@ FOLDED_ROWS = 500
 
 def tiny_environment(kind: str, tiny: Tiny = Tiny()) -> Environment:
     """Return a fresh tiny environment of `kind`."""
+    if kind not in ENVIRONMENTS:
+        raise RuleBrokenError(f"there are no checks of the environment {kind!r}")
     return ENVIRONMENTS[kind](tiny)
 
 
@@ -84,9 +73,6 @@ def _examples(tiny: Tiny, shown: int) -> tuple[NDArray[np.float32], NDArray[np.f
     features = rng.uniform(-1, 1, (300, tiny.choices)).astype(np.float32)
     drawn = features[:, 0] + 3 * features[:, 0] * features[:, -1] + rng.normal(0, 0.1, 300)
     labels = drawn.astype(np.float32)
-    if tiny.broken:
-        features[20, 0] = np.nan
-        labels[30] = np.nan
     if tiny.same is not None:  # of another scale, sign and order
         labels[tiny.same :] = 1 - 2 * labels[tiny.same :][::-1]
         features[shown:] = 1 - 2 * features[shown:][::-1]
@@ -103,7 +89,7 @@ def _stream(tiny: Tiny) -> Environment:
     namespaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
     labels, task, classes = _classes(labels, tiny)
     stream = Stream(features, labels, namespaces, names, task, classes=classes)
-    return StreamEnvironment(stream, budget=tiny.budget, outside=OUTSIDE.get("learner"))
+    return StreamEnvironment(stream, budget=tiny.budget)
 
 
 def _classes(values: NDArray[np.float32], tiny: Tiny) -> tuple[NDArray[Any], str, tuple[str, ...]]:
@@ -140,11 +126,8 @@ class _Trials(Trials):
 
     def __init__(self, tiny: Tiny) -> None:
         self.arms, self.tunable = _names(tiny), (True,) * tiny.choices
-        self._broken = tiny.broken
 
     def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
-        if self._broken and (n % 3 == 1 or arm == 1):
-            return Trial(arm, {"n": n}, 0.0, None, 0.1, 0.1, "diverged", "NaN in the loss")
         noise = generator("tiny", arm, n).normal(0, 0.01)
         found = 0.5 + 0.1 * arm - 0.2 / (n + 1) + noise
         return Trial(arm, {"n": n}, float(np.clip(found, 0, 1)), found, 0.1, 0.1)
@@ -153,11 +136,8 @@ class _Trials(Trials):
         return self.trial(int(generator("tiny", optimiser, n).integers(len(self.arms))), n)
 
 
-class _Learners(samples.KnownVerdicts):
-    """Classifiers that are right on known rows.
-
-    A broken set's first fails on more than a few rows, and in one fold.
-    """
+class Learners(samples.KnownVerdicts):
+    """Classifiers that are right on known rows."""
 
     def __init__(self, tiny: Tiny) -> None:
         accuracies = 0.7 + 0.2 * np.arange(tiny.choices)[:, None] / tiny.choices
@@ -167,50 +147,21 @@ class _Learners(samples.KnownVerdicts):
         drawn = generator(0, "simulated folds").random((tiny.choices, FOLDED_ROWS))
         self._by_fold = drawn < accuracies
         self.configurations = [{"learner": "simulated", "index": i} for i in range(tiny.choices)]
-        self.broken = tiny.broken
-
-    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        if self.broken and configuration == 0 and rows > 300:
-            return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
-        return super().measure(configuration, rows, test_rows)
 
     def measure_fold(
         self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
     ) -> Probe:
+        """Return a probe of a fold of the first rows."""
         right = np.array_split(self._by_fold[configuration, :rows], folds)[fold].astype(int)
-        probe = Probe(rows=rows - len(right), test_rows=len(right), fit_cpu=1.0, fit_wall=1.0)
-        if self.broken and configuration == 0 and fold == 1:
-            return replace(probe, status="crash", reason="NaN in the loss")
-        return replace(probe, test_correct=int(right.sum()), right="".join(map(str, right)))
-
-
-@dataclass(frozen=True)
-class _Fits:
-    """System that is right in all test rows but the first; the other one is not."""
-
-    broken: bool
-
-    def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
-        found = (np.arange(100) % 3).astype(np.float64)
-        found[0] = np.nan if self.broken else 2
-        return SystemFit(found, Cost(0.5, 1.0))
-
-
-def _samples(tiny: Tiny) -> Environment:
-    probes, search = _Learners(tiny), OUTSIDE.get("search")
-    return samples.SamplesEnvironment(probes, 0, tiny.budget, initial_rows=100, deciders=search)
+        tested, signs = len(right), "".join(map(str, right))
+        probe = Probe(rows=rows - tested, test_rows=tested, fit_cpu=1.0, fit_wall=1.0)
+        return replace(probe, test_correct=int(right.sum()), right=signs)
 
 
 def _folds(tiny: Tiny) -> Environment:
-    probes = _Learners(tiny)
+    probes = Learners(tiny)
     probes.train_rows, probes.test_rows = FOLDED_ROWS, 0
     return samples.FoldsEnvironment(probes, 4, budget=tiny.budget)
-
-
-def _systems(tiny: Tiny) -> Environment:
-    truth = (np.arange(100) % 3).astype(np.float64)
-    budget = 30 if tiny.budget is None else tiny.budget
-    return SystemsEnvironment(_Fits(tiny.broken), truth, "classification", budget)
 
 
 ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
@@ -219,10 +170,12 @@ ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
     "pulls": lambda tiny: PullsEnvironment(
         _Trials(tiny), 60 if tiny.budget is None else tiny.budget
     ),
-    "samples": _samples,
-    "systems": _systems,
+    "samples": lambda tiny: samples.SamplesEnvironment(
+        Learners(tiny), budget=tiny.budget, initial_rows=100
+    ),
     "folds": _folds,
 }
+"""By kind. None is of whole systems, which the environment runs by their names."""
 
 CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
     "stream": {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)},
@@ -324,12 +277,6 @@ def check_budget(algorithm: Algorithm) -> None:
     trials = len(events.of(log, events.TrialFinished))
     _require(not trials, f"without a budget it runs {trials} trials")
     _audit(_played(algorithm, Tiny(budget=1))[0])
-
-
-def check_not_a_number(algorithm: Algorithm) -> None:
-    """Check that NaN in the environment ends in a clean log or in `DivergedError`."""
-    with suppress(DivergedError):
-        _audit(_played(algorithm, Tiny(broken=True))[0])
 
 
 def _until(same: int, log: Iterable[events.Event], said: Iterable[NDArray[Any]]) -> list[str]:

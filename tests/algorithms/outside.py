@@ -1,8 +1,12 @@
-"""A learner and a search that are asked in place of other libraries'."""
+"""A learner, a search and a system that are asked in place of other libraries'."""
+
+import numpy as np
 
 from leaseboard.algorithms import checks
 from leaseboard.algorithms.base import Cost
-from leaseboard.algorithms.environments.samples import ProbeAsked
+from leaseboard.algorithms.environments.holdout import SystemFit, SystemsEnvironment
+from leaseboard.algorithms.environments.samples import ProbeAsked, SamplesEnvironment
+from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.reference.naive import RunningMean
 
 
@@ -51,4 +55,31 @@ class TinySearch:
         """Do nothing: there is nothing to end."""
 
 
-checks.OUTSIDE.update(learner=TinyLearner, search=TinySearch)
+class TinySystem:
+    """Any whole system: right in all test rows but the first."""
+
+    def fit(self, system, seed, seconds):
+        found = np.arange(100) % 3.0
+        found[0] = 2
+        return SystemFit(found, Cost(0.5, 1.0))
+
+
+own_stream = checks.ENVIRONMENTS["stream"]
+
+
+def stream(tiny):
+    own = own_stream(tiny).stream
+    return StreamEnvironment(own, budget=tiny.budget, outside=TinyLearner)
+
+
+def samples(tiny):
+    probes = checks.Learners(tiny)
+    return SamplesEnvironment(probes, 0, tiny.budget, initial_rows=100, deciders=TinySearch)
+
+
+def systems(tiny):
+    budget = 30 if tiny.budget is None else tiny.budget
+    return SystemsEnvironment(TinySystem(), np.arange(100) % 3.0, "classification", budget)
+
+
+checks.ENVIRONMENTS.update(stream=stream, samples=samples, systems=systems)

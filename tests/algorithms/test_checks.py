@@ -10,13 +10,13 @@ from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.checks import (
     check_global_randomness,
     check_look_ahead,
-    check_not_a_number,
     checks,
 )
 from leaseboard.algorithms.errors import AuditError, RuleBrokenError
 from leaseboard.algorithms.events import ConfigurationAdmitted, LeaseGranted
 from leaseboard.algorithms.policy import ArmPolicy, Policy
-from tests.algorithms import cheats
+from tests.algorithms import cheats, failing
+from tests.algorithms.played import audited
 
 DRAWS = {
     "random.randint": lambda: random.randint(0, 1),
@@ -63,7 +63,7 @@ class StubbornPolicy(Policy):
 
 def test_a_policy_that_pulls_a_retired_arm_is_caught():
     with pytest.raises(AuditError, match="configuration 1 has a LeaseGranted after it left"):
-        check_not_a_number(Stubborn(retire_after=3))
+        audited("stubborn", Stubborn(retire_after=3), failing.ENVIRONMENTS["pulls"]())
 
 
 @pytest.mark.parametrize("draw", DRAWS)

@@ -2,12 +2,17 @@
 
 import subprocess
 import sys
+from contextlib import suppress
+
+import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.checks import broken, checks, tiny_environment
+from leaseboard.algorithms.errors import DivergedError
 from leaseboard.algorithms.events import to_json
-from tests.algorithms import outside
+from tests.algorithms import failing, outside
+from tests.algorithms.played import audited
 
 __all__ = ["outside"]  # for the algorithms of other libraries
 
@@ -25,13 +30,25 @@ for name in sys.argv[1:]:
 
 
 NAMES = registry.names()
-ONE_AN_ENVIRONMENT = {registry.algorithm_class(name).environment: name for name in reversed(NAMES)}
+KINDS = {name: registry.algorithm_class(name).environment for name in reversed(NAMES)}
+ONE_AN_ENVIRONMENT = {kind: name for name, kind in KINDS.items() if kind in failing.ENVIRONMENTS}
 
 
 def test_every_algorithm_keeps_every_rule():
     said = {(name, check): broken(name, check) for name in NAMES for check in checks()}
 
     assert {which: how for which, how in said.items() if how} == {}
+
+
+@pytest.mark.parametrize("kind", failing.ENVIRONMENTS)
+def test_what_is_not_a_number_or_fails_ends_in_a_clean_log_or_as_diverged(kind):
+    for name in NAMES:
+        algorithm = registry.build(name)
+        if algorithm.environment == kind:
+            env = failing.ENVIRONMENTS[kind]()
+            algorithm.prepare(env)
+            with suppress(DivergedError):
+                audited(name, algorithm, env)
 
 
 def test_another_process_gives_the_same_events():

@@ -9,8 +9,7 @@ import runpy
 import pytest
 
 import leaseboard
-from leaseboard.algorithms.checks import tiny_environment
-from leaseboard.tasks.jobs.environments import KINDS
+from leaseboard.algorithms.checks import ENVIRONMENTS, tiny_environment
 from tests.docs import pages
 
 TEXT = (pages.DOCS / "reference" / "index.md").read_text()
@@ -35,7 +34,7 @@ def test_all_is_named_in_full():
 
 
 def test_every_environment_is_there():
-    assert {type(tiny_environment(kind)).__module__ for kind in KINDS} <= set(NAMED)
+    assert {type(tiny_environment(kind)).__module__ for kind in ENVIRONMENTS} <= set(NAMED)
 
 
 def test_each_has_an_example_that_runs():
