@@ -50,7 +50,7 @@ from leaseboard.algorithms.online_automl.safe.scale cimport (
     COUNT, HIGH, LOW, MEAN, clipped, deviation, learn_label,
 )
 from leaseboard.algorithms.reference.steps cimport (
-    CLIP, LONGEST, Number, compare, express, follow, latest, next_period, remember, reweigh,
+    CLIP, LONGEST, compare, express, follow, latest, next_period, remember, reweigh,
     rotate, solve, standardise,
 )
 
@@ -237,7 +237,7 @@ cdef class FeatureExpansion(Buffers):
             self._look(row)
         if row.learns and self._learn(row):
             select(
-                self._memory, self._slots, self._on_past, self._scale, self._moments, self.classes
+                self.memory, self.slots, self._on_past, self.scale, self.moments, self.classes
             )
 
     cdef void _look(self, Row row) noexcept nogil:
@@ -459,7 +459,7 @@ cdef double target_of(double label, const double[::1] scale, bint classes) noexc
 
 
 cdef void choose(
-    const Number *example, Py_ssize_t n_past, const int64_t[::1] slots, double empty, double *row
+    const double *example, Py_ssize_t n_past, const int64_t[::1] slots, double empty, double *row
 ) noexcept nogil:
     """Write a regression's row: the constant, the labels' past, the selected features.
 
@@ -504,15 +504,12 @@ cdef void solve_ridge(Ridge ridge) noexcept nogil:
     )
 
 
-def select(
-    const float[:, ::1] memory, int64_t[::1] slots, Ridge ridge, const double[::1] scale,
-    const double[:, ::1] moments, bint classes,
-):
+def select(memory, slots, Ridge ridge, scale, moments, bint classes):
     """Let features join, if it is time.
 
     Parameters
     ----------
-    memory : ndarray of float32, shape (n, n_past + n_features + 2)
+    memory : ndarray of float32, shape (n, N_PAST + n_features + 2)
         Labels' past, features, label and importance; the next example is written where the
         oldest is.
     slots : ndarray of int64
@@ -525,92 +522,73 @@ def select(
     classes : bool
         The regression is logistic.
     """
-    cdef Py_ssize_t seen = <Py_ssize_t>scale[COUNT], n = memory.shape[0], width = memory.shape[1]
-    if seen % (EVERY if seen <= n else 5 * EVERY):
+    cdef const double[::1] known = scale
+    cdef Py_ssize_t seen = <Py_ssize_t>known[COUNT], n = min(seen, len(memory)), age, t
+    cdef double[:, ::1] chosen
+    cdef double[::1] row, labels, worths, errors = np.zeros(n)
+    cdef double said, total
+    if seen % (EVERY if seen <= len(memory) else 5 * EVERY):
         return
     # What is remembered, by the moments of today.
-    cdef Py_ssize_t size = ridge._weights.shape[0], n_past = size - 1 - slots.shape[0]
-    cdef Py_ssize_t t, j, age, step
-    cdef double value, label, total
-    cdef float[:, ::1] rows = np.zeros((n, width - 2), dtype=np.float32)
-    cdef double[::1] row = np.empty(size), errors = np.empty(n)
-    cdef double[::1] slopes = np.empty(width - 2 - n_past)
-    standardise_memory(memory, n_past, scale, moments, rows)
-    for step in range(STEPS):
-        with nogil:
-            # The errors that the regression makes on what is remembered.
-            total = 0.0
-            for t in range(n):
-                choose(&rows[t, 0], n_past, slots, 0.0, &row[0])
-                value = value_of(ridge, &row[0])
-                label = target_of(memory[t, width - 2], scale, classes)
-                if classes:
-                    value = 1.0 - 2.0 / (exp(value) + 1.0)
-                errors[t] = memory[t, width - 1] * (label - value)
-                total += errors[t]
-            # Their mean says nothing: errors of 0 are of examples that do not count.
-            total /= min(seen, n)
-            for t in range(n):
-                errors[t] = errors[t] - total if errors[t] != 0.0 else 0.0
-        if not join(rows, errors, n_past, slots, ridge, slopes):
+    memory = memory[:n]
+    rows, worths = standardise_memory(memory, scale, moments), memory[:, -1].astype(np.float64)
+    labels = np.array([target_of(label, known, classes) for label in memory[:, -2].tolist()])
+    chosen = chosen_of(rows, slots)
+    row = np.empty(chosen.shape[1])
+    for _ in range(STEPS):
+        # The errors that the regression makes on what is remembered; their mean says nothing.
+        total = 0.0
+        for t in range(n):
+            said = value_of(ridge, &chosen[t, 0])
+            if classes:
+                said = 1.0 - 2.0 / (exp(said) + 1.0)
+            errors[t] = worths[t] * (labels[t] - said)
+            total += errors[t]
+        for t in range(n):
+            errors[t] = errors[t] - total / n if errors[t] != 0.0 else 0.0
+        if not join(rows, errors, slots, ridge.weights):
             return
-        # With other features it learns all that from the beginning.
-        for own, new in zip(ridge.arrays.values(), Ridge(size - 1).arrays.values()):
+        # With other features it learns all that from the beginning, from the oldest on.
+        for own, new in zip(ridge.arrays.values(), Ridge(len(row) - 1).arrays.values()):
             own[...] = new
-        with nogil:
-            for age in range(n):  # from the oldest on
-                t = (seen + age) % n
-                if memory[t, width - 1] <= 0.0:
-                    continue
-                choose(&rows[t, 0], n_past, slots, 0.0, &row[0])
-                label = target_of(memory[t, width - 2], scale, classes)
-                value = value_of(ridge, &row[0])
-                take_row(ridge, &row[0], label, memory[t, width - 1], classes, value)
-                if classes or age == n - 1:
-                    solve_ridge(ridge)
+        chosen = chosen_of(rows, slots)
+        for age in range(n):
+            t = (seen + age) % n
+            row[:] = chosen[t]
+            said = value_of(ridge, &row[0])
+            take_row(ridge, &row[0], labels[t], worths[t], classes, said)
+            if classes or age == n - 1:
+                solve_ridge(ridge)
 
 
-cdef void standardise_memory(
-    const float[:, ::1] memory, Py_ssize_t n_past, const double[::1] scale,
-    const double[:, ::1] moments, float[:, ::1] rows,
-):
-    """Write what is remembered, standardised by all examples so far; 0 where nothing is."""
-    cdef Py_ssize_t n = memory.shape[0], width = memory.shape[1] - 2, t, j
-    cdef double spread = deviation(scale), value
-    cdef double[::1] centers = np.zeros(width), factors = np.zeros(width)
+def chosen_of(rows, slots):
+    """Return the row of `choose` of all that is remembered."""
+    selected = np.take(rows, N_PAST + np.maximum(slots, 0), axis=1) * (slots >= 0)
+    return np.hstack([np.ones((len(rows), 1)), rows[:, :N_PAST], selected])
+
+
+def standardise_memory(memory, scale, moments):
+    """Return what is remembered, standardised by all examples so far."""
+    spread = deviation(scale)
     # Center and factor of each column.
-    for j in range(width):
-        if j < n_past:
-            centers[j], factors[j] = scale[MEAN], 1.0 / spread if spread > 0.0 else 0.0
-        elif moments[1, j - n_past] > 0.0:
-            centers[j] = moments[0, j - n_past]
-            factors[j] = sqrt(scale[COUNT] / moments[1, j - n_past])
-    # All rows by these; those without importance stay 0.
-    for t in range(n):
-        for j in range(width if memory[t, width + 1] > 0.0 else 0):
-            value = (memory[t, j] - centers[j]) * factors[j]
-            rows[t, j] = <float>min(max(value, -<double>CLIP), <double>CLIP)
+    factors = np.sqrt(scale[COUNT] / np.where(moments[1] > 0.0, moments[1], np.inf))
+    of_past = np.full(N_PAST, 1.0 / spread if spread > 0.0 else 0.0)
+    rows = memory[:, :-2] - np.append(np.full(N_PAST, scale[MEAN]), moments[0])
+    rows *= np.append(of_past, factors)
+    return np.clip(rows, -CLIP, CLIP, out=rows).astype(np.float32)
 
 
-cdef bint join(
-    const float[:, ::1] rows, const double[::1] errors, Py_ssize_t n_past, int64_t[::1] slots,
-    Ridge ridge, double[::1] slopes,
-):
+def join(const float[:, ::1] rows, const double[::1] errors, slots, weights):
     """Give slots to the features that the errors speak for most; return whether there were any."""
-    cdef Py_ssize_t d = slopes.shape[0], t, j, k, best, slot
-    cdef double error, z, along, across, least = 2.0 * log(2.0 * d) + MARGIN
+    cdef Py_ssize_t d = rows.shape[1] - N_PAST, joined = 0, t, j
+    cdef double error, z, along, across
     cdef double[:, ::1] sums = np.zeros((2, d)), norms = np.zeros((2, d))
-    cdef double[::1] lengths = np.zeros(d), evidence = np.zeros(d)
-    cdef double *own = &ridge._weights[1 + n_past]
-    cdef const float *row
+    cdef double[::1] lengths = np.zeros(d)
     # Sums of the errors along each feature and its absolute value.
     for t in range(rows.shape[0]):
         error = errors[t]
-        if error == 0.0:
-            continue
-        row = &rows[t, n_past]
-        for j in range(d):
-            z = row[j]
+        for j in range(d if error != 0.0 else 0):
+            z = rows[t, N_PAST + j]
             along, across = error * z, error * (fabs(z) - MEAN_MAGNITUDE)
             sums[0, j] += along
             sums[1, j] += across
@@ -618,26 +596,16 @@ cdef bint join(
             norms[1, j] += across * across
             lengths[j] += z * z
     # The evidence of each, and the slope that it would have; selected ones have none.
-    for j in range(d):
-        slopes[j] = fabs(sums[0, j]) / max(lengths[j], 1.0)
-        for k in range(2):
-            along = sums[k, j] * sums[k, j] / max(norms[k, j], TINY)
-            evidence[j] = max(evidence[j], along)
-    for slot in range(slots.shape[0]):
-        if slots[slot] >= 0:
-            evidence[slots[slot]] = 0.0
+    found, own = np.asarray(sums), weights[1 + N_PAST :]
+    slopes = np.abs(found[0]) / np.maximum(lengths, 1.0)
+    evidence = (found * found / np.maximum(norms, TINY)).max(axis=0)
+    evidence[slots[slots >= 0]] = 0.0
     # Those of most evidence join, if there is a slot and none is nearly there already.
-    cdef Py_ssize_t joined = 0
-    for k in range(4 * A_STEP):
-        best = 0
-        for j in range(1, d):
-            if evidence[j] > evidence[best]:
-                best = j
-        if evidence[best] <= least or joined == A_STEP:
+    for best in np.argsort(-evidence, kind="stable")[: 4 * A_STEP].tolist():
+        if evidence[best] <= 2.0 * log(2.0 * d) + MARGIN or joined == A_STEP:
             break
-        evidence[best] = 0.0
         slot = free(slots, own, slopes[best])
-        if slot != EMPTY and not is_alike(rows, best, n_past, slots, own, lengths):
+        if slot != EMPTY and not is_alike(rows, best, slots, own, lengths):
             # What joins in this step is not to be replaced in it.
             slots[slot], own[slot] = best, INFINITY
             joined += 1
@@ -645,11 +613,10 @@ cdef bint join(
 
 
 cdef bint is_alike(
-    const float[:, ::1] rows, Py_ssize_t column, Py_ssize_t n_past, const int64_t[::1] slots,
-    const double *weights, const double[::1] lengths,
-) noexcept nogil:
+    const float[:, ::1] rows, Py_ssize_t column, const int64_t[::1] slots,
+    const double[::1] weights, const double[::1] lengths,
+):
     """Return whether a feature is nearly a selected one, or like one that joins in this step."""
-    cdef Py_ssize_t slot, t, other
     cdef double product, most
     for slot in range(slots.shape[0]):
         other, product = slots[slot], 0.0
@@ -657,21 +624,16 @@ cdef bint is_alike(
             continue
         # The correlation with the feature in the slot.
         for t in range(rows.shape[0]):
-            product += rows[t, n_past + column] * rows[t, n_past + other]
+            product += rows[t, N_PAST + column] * rows[t, N_PAST + other]
         most = ALIKE if weights[slot] == INFINITY else THE_SAME
         if product * product > most * most * lengths[column] * lengths[other]:
             return True
     return False
 
 
-cdef Py_ssize_t free(const int64_t[::1] slots, const double *weights, double slope) noexcept nogil:
+def free(slots, weights, double slope):
     """Return an empty slot, else one whose weight is less than half of `slope`, or `EMPTY`."""
-    cdef Py_ssize_t least = EMPTY, slot
-    for slot in range(slots.shape[0]):
-        if slots[slot] == EMPTY:
-            return slot
-        # The lightest of those that weigh little.
-        if 2.0 * fabs(weights[slot]) < slope:
-            if least == EMPTY or fabs(weights[slot]) < fabs(weights[least]):
-                least = slot
-    return least
+    if (slots == EMPTY).any():
+        return int((slots == EMPTY).argmax())
+    lightest = int(np.abs(weights).argmin())
+    return lightest if 2.0 * abs(weights[lightest]) < slope else EMPTY
