@@ -6,16 +6,15 @@
 import math
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.arrays import Doubles, Floats
+from leaseboard.algorithms.arrays import Doubles
 from leaseboard.algorithms.chacha.state import RowSteps, Steps
 from leaseboard.algorithms.online.kernel import KernelModels
-from leaseboard.algorithms.online.layout import MAX_TERMS, fits
-from leaseboard.algorithms.online.schema import Schema, VWConfiguration
+from leaseboard.algorithms.online.schema import MAX_TERMS, Schema, VWConfiguration, fits
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
 from leaseboard.algorithms.online_automl.safe.representations import Words
@@ -108,14 +107,16 @@ class PublishedRace(Race):
 
     Parameters
     ----------
-    schema, models, oracle, random, b
+    schema, models, random, b
         See `Race`.
+    oracle : ConfigOracle
     rules : Rules
     horizon : float
         Length of the stream where it is known: no lease says more.
     """
 
-    kept = (*Race.kept, "steps", "candidates", "frontier", "joined")
+    way = RowSteps
+    kept = (*Race.kept, "oracle", "steps", "candidates", "frontier", "joined")
 
     def __init__(
         self,
@@ -130,29 +131,13 @@ class PublishedRace(Race):
         self.rules, self.horizon = rules, horizon
         self.steps = Steps(rules, models)
         self.slots = self.steps.slots
-        super().__init__(schema, models, oracle, random, b, self.steps)
+        super().__init__(schema, models, random, b, self.steps)
+        self.oracle = oracle
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
-
-    def predict(self, example: Floats, *, later: bool = False) -> float:
-        """Return what the model that `Steps.select` names predicts, 0 if it names none."""
-        return float(self.steps.predict(np.ascontiguousarray(example)))
-
-    def learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
-        """Learn by algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
-        n = self._log_point - self.at
-        block = map(np.ascontiguousarray, (examples[:n], labels[:n], importances[:n]))
-        found = np.empty(len(labels[:n]), dtype=np.float32)
-        return found[: self.steps.advance(*block, found)]
-
-    def single_calls(self, row: Floats) -> RowSteps:
-        """See `Race.single_calls`."""
-        return RowSteps(self, row)
-
-    def is_due(self) -> bool:
-        """Return whether a test is positive, a lease has ended, or bounds are to be reported."""
-        return bool(self.steps.due) or self.at == self._log_point
+        self.steps.log_point = self._log_point
+        self.bind()
 
     def open(self) -> Iterator[events.Event]:
         """Make c_init the champion and S its frontier (algorithm 1, line 2); fill the slots."""
@@ -165,6 +150,7 @@ class PublishedRace(Race):
     def decide(self) -> Iterator[events.Event]:
         """Yield what follows from the losses: lines 10 to 17, then Schedule."""
         reports_bounds = self._passes_log_point()
+        self.steps.log_point = self._log_point
         if self.rules.literal:
             yield from self._test()
             leaving = yield from self._judge_leases()
@@ -367,11 +353,17 @@ class PublishedRace(Race):
         self.models.grow(schema)
         widened = schema.namespaces != self.schema.namespaces
         self.schema, self.words = schema, Words(schema)
+        self.bind()
         for candidate, configuration in zip(self.candidates, self.configurations, strict=True):
             candidate.dimension = schema.dimension(configuration.interactions)
         for slot in self.live.tolist():
             self.slots["dimension"][slot] = self.candidates[self.holders[slot]].dimension
         return [*self._consult_oracle(), *self._fill()] if widened else []
+
+    def fill(self, state: Any) -> None:
+        """See `Race.fill`."""
+        super().fill(state)
+        self.steps.log_point = self._log_point
 
     def _is_safe(self, number: int) -> bool:
         return number == self.champion and self.rules.keep_champion

@@ -15,7 +15,6 @@
 
 cimport cython
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
@@ -82,8 +81,8 @@ cdef class Steps:
 
     Attributes
     ----------
-    at : int
-        Examples learned.
+    at, log_point : int
+        Examples learned, and after how many bounds are reported.
     slots : structured ndarray of `SLOT`, shape (n_slots,)
     numbers : ndarray of float64, shape (n_slots, 12)
         The same memory.
@@ -102,7 +101,7 @@ cdef class Steps:
     kept = ("at", "numbers", "champion", "predictor", "n_candidates", "low", "high", "may_eliminate",
             "due")
 
-    cdef public Py_ssize_t at
+    cdef public Py_ssize_t at, log_point
     cdef public double champion, predictor, n_candidates, low, high
     cdef public bint may_eliminate, due
     cdef readonly object slots, numbers
@@ -247,47 +246,6 @@ cdef class Steps:
         self.due = self.needs_decision()
         return self.due
 
-    def advance(
-        self,
-        const float[:, ::1] examples,
-        const float[::1] labels,
-        const float[::1] importances,
-        float[::1] predictions,
-    ):
-        """Predict and learn examples until a decision is due; return how many were learned.
-
-        Parameters
-        ----------
-        examples : ndarray of float32, shape (n_examples, n_features)
-        labels, importances : ndarray of float32, shape (n_examples,)
-        predictions : ndarray of float32, shape (n_examples,)
-            Written: the progressive predictions of the models that `select` names.
-        """
-        cdef Py_ssize_t t, predictor, n = examples.shape[0]
-        # With the interpreter's lock: another thread may use the same model.
-        for t in range(n):
-            # Select the model that predicts, before the label is seen.
-            predictor = self.select()
-            due = self._learn(&examples[t, 0], labels[t], importances[t], False)
-            predictions[t] = self.pool._outputs[predictor] if predictor >= 0 else <float>0
-            if due:
-                break
-        n = min(t + 1, n)
-        self.at += n
-        return n
-
-    cdef double _predict(self, const float *example) noexcept:
-        """Do `predict`."""
-        self.pool.look(example, False, &self.pool._outputs[0])
-        cdef Py_ssize_t slot = self.select()
-        return 0.0 if slot < 0 else self.pool._outputs[slot]
-
-    def predict(self, const float[::1] example):
-        """Return the prediction of the model that `select` names; 0 if it names none."""
-        self.looker = None
-        return self._predict(&example[0])
-
-
 @cython.final
 cdef class RowSteps(RowCalls):
     """Steps of a published race for examples that come one at a time.
@@ -295,29 +253,29 @@ cdef class RowSteps(RowCalls):
     Parameters
     ----------
     race : PublishedRace
-    row : ndarray of float32, shape (n_features,)
-        Each example is written there.
+    example : ndarray of float32, shape (n_features,)
     """
 
-    cdef object race
     cdef Steps steps
-    cdef float[::1] row, seen
 
-    def __init__(self, race, float[::1] row):
-        self.race, self.steps, self.row, self.seen = race, race.steps, row, np.copy(row)
+    def __init__(self, race, float[::1] example):
+        super().__init__(example)
+        self.steps = race.steps
 
     cdef double predict_row(self) except? -1:
-        self.steps.looker = self
-        memcpy(&self.seen[0], &self.row[0], self.row.shape[0] * sizeof(float))
-        return self.steps._predict(&self.row[0])
+        cdef Steps steps = self.steps
+        self.repeats()
+        steps.looker = self
+        steps.pool.look(&self.example[0], False, &steps.pool._outputs[0])
+        cdef Py_ssize_t slot = steps.select()
+        return 0.0 if slot < 0 else steps.pool._outputs[slot]
 
     cdef bint learn_row(self, double label, double importance) except -1:
         cdef Steps steps = self.steps
-        cdef size_t size = self.row.shape[0] * sizeof(float)
         # What was computed to predict this very example is not computed again.
-        looked = steps.looker is self and not memcmp(&self.seen[0], &self.row[0], size)
+        looked = self.repeats() and steps.looker is self
         predictor = steps.select()
-        due = steps._learn(&self.row[0], <float>label, <float>importance, looked)
+        due = steps._learn(&self.example[0], <float>label, <float>importance, looked)
         self.said = 0.0 if predictor < 0 else steps.pool._outputs[predictor]
         steps.at += 1
-        return due or steps.at == <Py_ssize_t>self.race._log_point
+        return due or steps.at == steps.log_point

@@ -49,8 +49,13 @@ cdef class Pool(Buffers):
 
 
 cdef class RowCalls:
-    # What `learn_row` predicted before.
+    cdef readonly float[::1] example
+    # What `learn_row` predicted before, and whether a decision is due since.
     cdef readonly double said
+    cdef readonly bint due
+    cdef float[::1] last
+    # Note the example in the row; return whether it is the one that was noted before.
+    cdef bint repeats(self) noexcept
     # Predict the example in the row.
     cdef double predict_row(self) except? -1
     # Learn it; return whether a decision is due.

@@ -28,11 +28,12 @@ References
 """
 
 from libc.math cimport NAN
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
 from leaseboard.algorithms.buffers import aligned_zeros
-from leaseboard.algorithms.online.layout import cells_in, layouts
+from leaseboard.algorithms.online.schema import cells_in, layouts
 from leaseboard.algorithms.plain import fill_array
 
 from leaseboard.algorithms.elementary cimport exp, exp32, log
@@ -379,7 +380,22 @@ class KernelModels(Pool):
 
 
 cdef class RowCalls:
-    """Calls for the example in a row, see `leaseboard.algorithms.online_automl.race.Race`."""
+    """Way of one example after another through a race, each written into the same row.
+
+    Parameters
+    ----------
+    example : ndarray of float32, shape (n_features,)
+        The row.
+    """
+
+    def __init__(self, float[::1] example):
+        self.example, self.last = example, np.full(len(example), np.nan, np.float32)
+
+    cdef bint repeats(self) noexcept:
+        cdef size_t size = self.example.shape[0] * sizeof(float)
+        cdef bint same = not memcmp(&self.last[0], &self.example[0], size)
+        memcpy(&self.last[0], &self.example[0], size)
+        return same
 
     cdef double predict_row(self) except? -1:
         raise NotImplementedError
@@ -393,7 +409,26 @@ cdef class RowCalls:
 
     def learn(self, double label, double importance):
         """Learn it; return whether a decision is due."""
-        return self.learn_row(label, importance)
+        self.due = self.learn_row(label, importance)
+        return self.due
+
+    def write(self, const float[::1] example):
+        """Write an example that is elsewhere into the row."""
+        memcpy(&self.example[0], &example[0], self.example.shape[0] * sizeof(float))
+
+    def learn_many(
+        self, const float[:, ::1] examples, const float[::1] labels, const float[::1] importances,
+        float[::1] predictions,
+    ):
+        """Learn until a decision is due; write progressive predictions; return how many."""
+        cdef Py_ssize_t t = 0
+        self.due = False
+        while t < labels.shape[0] and not self.due:
+            memcpy(&self.example[0], &examples[t, 0], self.example.shape[0] * sizeof(float))
+            self.due = self.learn_row(labels[t], importances[t])
+            predictions[t] = <float>self.said
+            t += 1
+        return t
 
 
 cdef inline float *_of(Vector *vector) noexcept nogil:

@@ -310,7 +310,7 @@ cdef class ClassRow:
         """Let races in that have begun since."""
         races = self.whole.races
         if len(self.ones) < len(races):
-            self.ones += [race.single_calls(self.row) for race in races[len(self.ones):]]
+            self.ones += [race.bind(self.row) for race in races[len(self.ones):]]
             self.margins = np.zeros(len(self.ones))
         return 0
 

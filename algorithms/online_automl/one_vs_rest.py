@@ -109,7 +109,7 @@ class OneVsRest(Saved):
         self.labels, self.weights = np.zeros((2, REMEMBERED), dtype=np.float32)
         self.arrived = [0]
         self.model_examples = self.n_live = 0
-        self._one = self.single_calls(np.zeros(schema.n_features, dtype=np.float32))
+        self.bind()
         self.numbers: dict[int, int] = {}
         self._events: list[tuple[int, Event]] = []
 
@@ -134,8 +134,8 @@ class OneVsRest(Saved):
         ndarray of float64, shape (n_classes,)
         """
         if not later:
-            self._one.row[:] = example
-            return self._one.predict()
+            self.calls.row[:] = example
+            return self.calls.predict()
         margins = np.array([race.predict(example, later=True) for race in self.races])
         return self.of_margins(margins, example, later=True)
 
@@ -177,7 +177,7 @@ class OneVsRest(Saved):
             If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
-        one = self._one
+        one = self.calls
         numbered = enumerate(zip(classes.tolist(), importances.tolist(), strict=True))
         for t, (number, importance) in numbered:
             one.row[:], known = examples[t], self.n_classes
@@ -203,9 +203,12 @@ class OneVsRest(Saved):
         """Return metrics of the members, where three and more classes share them."""
         return {} if self.pool is None else self.pool.notes()
 
-    def single_calls(self, row: Floats) -> ClassRow:
-        """See `Race.single_calls`."""
-        return ClassRow(self, row)
+    def bind(self, row: Floats | None = None) -> Any:
+        """See `Race.bind`."""
+        if row is None:
+            row = np.zeros(self.schema.n_features, dtype=np.float32)
+        self.calls = ClassRow(self, row)
+        return self.calls
 
     def is_due(self) -> bool:
         """Return whether there are events to report."""
@@ -257,7 +260,7 @@ class OneVsRest(Saved):
         for k, race in enumerate(self.races):
             self.record(k, race.grow(schema))
         self.schema = schema
-        self._one = self.single_calls(np.zeros(schema.n_features, dtype=np.float32))
+        self.bind()
         self.rows = np.pad(self.rows, ((0, 0), (0, schema.n_features - self.rows.shape[1])))
         self.mixture.grow(schema.n_features, self.n_classes)
         if self.pool is not None:

@@ -14,7 +14,6 @@ from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
 from leaseboard.algorithms.online.kernel import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late import Late, LateClasses, LateNumbers
-from leaseboard.algorithms.online_automl.oracle import FrontierOracle
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.predictor import Ensemble
 from leaseboard.algorithms.online_automl.safe.representations import represent
@@ -184,7 +183,6 @@ class OnlineAutoML(Racing):
         return SafeRace(
             schema,
             ensemble,
-            FrontierOracle(),
             np.random.RandomState(seeds.derive_seed(seed, "frontier")),
             delta=self.delta,
             round_length=self.round_length,

@@ -168,20 +168,3 @@ RATES = (0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 VW's update is importance-invariant: however large the rate, a step never carries a prediction
 past its label. So rates far above 0.5 are safe, and often better.
 """
-
-
-class FrontierOracle(ConfigOracle):
-    """Proposer of the champion with one more pair of namespaces, shuffled, then at other rates.
-
-    A rate costs no further terms and is judged after fewer examples than an interaction, so
-    the rates come last, which is where the best candidates are expected.
-    """
-
-    kept = ()
-
-    def __call__(
-        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
-    ) -> list[VWConfiguration]:
-        """Return the candidates, the likely best last; one may be the champion itself."""
-        pairs = with_interactions(champion, namespaces, random, max_order=2)
-        return [*pairs, *(replace(champion, learning_rate=rate) for rate in reversed(RATES))]

@@ -18,10 +18,9 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
     Paused,
 )
-from leaseboard.algorithms.online.kernel import KernelModels, RowCalls
+from leaseboard.algorithms.online.kernel import KernelModels
 from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
-from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.safe.representations import Words
 from leaseboard.algorithms.plain import Saved
 
@@ -42,7 +41,6 @@ class Race(Saved, ABC):
     schema : Schema
     models : KernelModels
         With `b` slots.
-    oracle : ConfigOracle
     random : numpy.random.RandomState
         All that the race draws from.
     b : int
@@ -60,26 +58,30 @@ class Race(Saved, ABC):
         The number of the configuration in each slot, or `EMPTY`.
     words : Words
         Descriptions of the configurations, in the names of columns.
+    calls : RowCalls
+        What predicts and learns an example in a row, see `bind`.
     tallies : dict of int to (float, float)
         Examples that each configuration learned in slots that it has left, and the sum of its
         losses there, as the environment scores them.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
-        *("champion", "holders", "tallies", "_log_point", "oracle"),
+        *("champion", "holders", "tallies", "_log_point"),
     )
     """The attributes that are part of `state`."""
+
+    way: ClassVar[Any]
+    """The type of `calls`."""
 
     def __init__(
         self,
         schema: Schema,
         models: KernelModels,
-        oracle: ConfigOracle,
         random: np.random.RandomState,
         b: int,
         counted: Any,
     ) -> None:
-        self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
+        self.schema, self.models, self.random = schema, models, random
         self.b, self.counted = b, counted
         self.words = Words(schema)
         self.champion = 0
@@ -108,14 +110,25 @@ class Race(Saved, ABC):
     def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""
 
-    @abstractmethod
+    def bind(self, row: Floats | None = None) -> Any:
+        """Let examples be written into `row`, or a new one; return `calls`.
+
+        They are for as long as the race has this schema and the row is kept.
+        """
+        if row is None:
+            row = np.zeros(self.schema.n_features, dtype=np.float32)
+        self.calls = self.way(self, row)
+        return self.calls
+
     def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return the prediction for one example of shape (n_features,); nothing is learned.
 
         If it is for `later`, past labels are not known, as others wait for theirs.
         """
+        del later
+        self.calls.write(example)
+        return float(self.calls.predict())
 
-    @abstractmethod
     def learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
         """Learn until a decision is due or the examples end.
 
@@ -129,17 +142,13 @@ class Race(Saved, ABC):
         ndarray of float32
             Progressive predictions of what was learned.
         """
+        found = np.empty(len(labels), dtype=np.float32)
+        block = map(np.ascontiguousarray, (examples, labels, importances))
+        return found[: self.calls.learn_many(*block, found)]
 
-    @abstractmethod
-    def single_calls(self, row: Floats) -> RowCalls:
-        """Return what predicts and learns examples that come one at a time, written into `row`.
-
-        It is for the race with this schema, and for as long as the row is kept.
-        """
-
-    @abstractmethod
     def is_due(self) -> bool:
         """Return whether what was learned calls for a decision."""
+        return bool(self.calls.due)
 
     @abstractmethod
     def decide(self) -> Iterator[Event]:

@@ -199,7 +199,7 @@ def parts_of(
 
     Whether examples come `in_order` matters where they have times: if not, only these count.
     """
-    ensemble, row = race.ensemble, race.one.row
+    ensemble, row = race.ensemble, race.calls.row
     said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
     said[STALE] = race.predict(example)
     said[:INITIAL] = without_past(race)
@@ -253,7 +253,7 @@ def without_past(race: SafeRace) -> float:
     places = begin + np.array([0, 1, 2, expansion.period - 1])
     kept = past[places]
     past[places] = scale[MEAN]
-    found: float = race.one.predict()
+    found: float = race.calls.predict()
     past[places] = kept
     race.ensemble.forget_look()
     return found

@@ -10,7 +10,6 @@ import numpy as np
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from libc.stdint cimport int64_t
-from libc.string cimport memcpy
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.online.conformal import Intervals
@@ -227,13 +226,12 @@ cdef class OneExample(RowCalls):
 
     cdef readonly Row row
     cdef readonly Ensemble ensemble
-    cdef float[::1] example, seen
     cdef Py_ssize_t round_length
 
     def __init__(self, race, float[::1] example):
-        self.ensemble, self.round_length, self.example = race.ensemble, race.round_length, example
+        super().__init__(example)
+        self.ensemble, self.round_length = race.ensemble, race.round_length
         self.row = Row(example, self.ensemble.b)
-        self.seen = np.full(len(example), np.nan, dtype=np.float32)
 
     cdef double predict_row(self) except? -1:
         self.take(False)
@@ -247,31 +245,10 @@ cdef class OneExample(RowCalls):
 
     cdef int take(self, bint learns) except -1:
         # Whether all that a look computes of this example is there.
-        cdef bint looked = learns and self.ensemble.looked is self
-        for j in range(self.seen.shape[0]):
-            looked = looked and self.seen[j] == self.example[j]
-            self.seen[j] = self.example[j]
+        self.row.learns = learns
+        self.row.looked = self.repeats() and learns and self.ensemble.looked is self
         self.ensemble.looked = None if learns else self
-        self.row.learns, self.row.looked = learns, looked
         return self.ensemble.take(self.row)
-
-    def write(self, const float[::1] example):
-        """Write an example that is elsewhere into the row."""
-        memcpy(&self.example[0], &example[0], len(example) * sizeof(float))
-
-    def learn_many(
-        self, const float[:, ::1] examples, const float[::1] labels, const float[::1] importances,
-        float[::1] predictions,
-    ):
-        """Learn examples until a round ends; write progressive predictions; return how many."""
-        cdef Py_ssize_t t = 0, n = labels.shape[0]
-        cdef bint due = False
-        while t < n and not due:
-            memcpy(&self.example[0], &examples[t, 0], self.example.shape[0] * sizeof(float))
-            due = self.learn_row(labels[t], importances[t])
-            predictions[t] = self.row.prediction
-            t += 1
-        return t
 
 
 @cython.final
@@ -290,7 +267,7 @@ cdef class SingleExample:
     Attributes
     ----------
     one : RowCalls or ClassRow
-        See `leaseboard.algorithms.online_automl.race.Race.single_calls`.
+        See `leaseboard.algorithms.online_automl.race.Race.bind`.
     """
 
     cdef object decide
@@ -301,7 +278,7 @@ cdef class SingleExample:
 
     def __init__(self, race, RowReader reader, bint reads, decide):
         self.reader, self.reads, self.decide = reader, reads, decide
-        self.one = race.single_calls(reader.example)
+        self.one = race.bind(reader.example)
         self.calls = self.one if isinstance(self.one, RowCalls) else None
 
     def predict(self, x):

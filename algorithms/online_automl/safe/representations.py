@@ -16,8 +16,13 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.online.layout import MAX_TERMS
-from leaseboard.algorithms.online.schema import Interaction, Schema, VWConfiguration, n_products
+from leaseboard.algorithms.online.schema import (
+    MAX_TERMS,
+    Interaction,
+    Schema,
+    VWConfiguration,
+    n_products,
+)
 from leaseboard.algorithms.online_automl.safe.expansion import KNOTS, N_PAST, NARROW
 
 RAW = "raw"

@@ -15,7 +15,7 @@ from leaseboard.algorithms.arrays import Floats, Slots
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
-from leaseboard.algorithms.online_automl.oracle import ConfigOracle
+from leaseboard.algorithms.online_automl.oracle import RATES, with_interactions
 from leaseboard.algorithms.online_automl.race import EMPTY, Race
 from leaseboard.algorithms.online_automl.safe.bayes import logit
 from leaseboard.algorithms.online_automl.safe.expansion import NARROW, RIDGE
@@ -86,7 +86,7 @@ class SafeRace(Race):
 
     Parameters
     ----------
-    schema, oracle, random
+    schema, random
         See `Race`.
     ensemble : Ensemble
         With the models, which choose representations
@@ -102,10 +102,9 @@ class SafeRace(Race):
         challenger; and its lease, in examples from there on.
     sizes : list of float
         Terms of each configuration.
-    one : OneExample
-        The way of an example of the race's own.
     """
 
+    way = OneExample
     kept = (
         *(*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at", "starts"),
         *("candidates", "ensemble"),
@@ -115,7 +114,6 @@ class SafeRace(Race):
         self,
         schema: Schema,
         ensemble: Ensemble,
-        oracle: ConfigOracle,
         random: np.random.RandomState,
         *,
         delta: float,
@@ -123,9 +121,9 @@ class SafeRace(Race):
         max_terms: float,
     ) -> None:
         self.ensemble, self.losses = ensemble, ensemble.known.losses
-        super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b, ensemble)
+        super().__init__(schema, ensemble.models, random, b := ensemble.b, ensemble)
         self.round_length = round_length
-        self.one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
+        self.bind()
         self.head = Head(ensemble, schema)
         ensemble.champion = BASE
         self.candidates = Candidates()
@@ -159,8 +157,8 @@ class SafeRace(Race):
 
     def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return the mixture's prediction, for classes log odds; see `Race.predict`."""
-        self.one.write(example)
-        return without_past(self) if later else float(self.one.predict())
+        self.calls.write(example)
+        return without_past(self) if later else float(self.calls.predict())
 
     def late_margins(self, example: Floats) -> tuple[float, float, float]:
         """Return what it predicts of a class without past labels, by ridge alone, by the last.
@@ -168,30 +166,15 @@ class SafeRace(Race):
         For classes: log odds, by the last labels that are known as if they came just before.
         """
         later = self.predict(example, later=True)
-        ridge = logit(self.one.row.values[self.b + RIDGE])
-        return later, ridge, float(self.one.predict())
-
-    def learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
-        """Learn until the round ends; importances weigh what is learned, and all losses."""
-        found = np.empty(len(labels), dtype=np.float32)
-        return found[: self.one.learn_many(examples, labels, importances, found)]
-
-    def single_calls(self, row: Floats) -> OneExample:
-        """See `Race.single_calls`."""
-        return OneExample(self, row)
+        ridge = logit(self.calls.row.values[self.b + RIDGE])
+        return later, ridge, float(self.calls.predict())
 
     def notes(self) -> dict[str, float]:
         """See `Ensemble.notes`, and the ``season``: how many labels ago."""
         return self.ensemble.notes() | {"season": self.ensemble.expansion.period}
 
-    def is_due(self) -> bool:
-        """Return whether a round has ended."""
-        return self.at % self.round_length == 0
-
     def decide(self) -> Iterator[Event]:
         """Test Better, else Worse and the leases; then fill free slots."""
-        if not self.is_due():
-            return
         self.head.look(self)
         if self._passes_log_point():
             yield from self._report(self.live.tolist())
@@ -200,7 +183,7 @@ class SafeRace(Race):
             yield from self._free_terms(terms, self.max_terms)
         else:
             best, worse, ended = judge(
-                self.sums, self.starts, self.lease_of, self.live, self.champion_slot, self.at,
+                self.sums, self.starts, self.lease_of, self.live, self.ensemble.champion, self.at,
                 self._n_compared, self.round_length, self.delta, len(self.candidates.pending),
             )  # fmt: skip
             if best != EMPTY:
@@ -214,7 +197,7 @@ class SafeRace(Race):
     def _eliminate_worse(self, slots: list[int]) -> Iterator[Event]:
         """Let what is proved worse than the champion leave for good, while others wait."""
         if slots:
-            yield from self._report([*slots, self.champion_slot])
+            yield from self._report([*slots, self.ensemble.champion])
         for slot in slots:
             self.candidates.eliminated.add(int(self.holders[slot]))
             yield self._eliminate(slot, "worse")
@@ -239,7 +222,7 @@ class SafeRace(Race):
     def _start_model(self, slot: int, number: int) -> int | None:
         """Start the model of `number`; return the champion if it is a branch of that."""
         configuration = self.configurations[number]
-        parent = None if slot == self.champion_slot else self.champion_slot
+        parent = None if slot == self.ensemble.champion else self.ensemble.champion
         branches = (
             parent is not None
             and self.at > 0
@@ -259,7 +242,7 @@ class SafeRace(Race):
     def _removable(self) -> Slots:
         """Return the challengers that may lose their slot: all but the initial configuration."""
         slots = self.live
-        return np.asarray(slots[(slots != self.champion_slot) & (slots != BASE)])
+        return np.asarray(slots[(slots != self.ensemble.champion) & (slots != BASE)])
 
     def _promote(self, slot: int) -> Iterator[Event]:
         """Make `slot` the champion and room for its frontier; begin all windows again."""
@@ -287,8 +270,8 @@ class SafeRace(Race):
         if self.b == 1:
             return
         # What a challenger can have if all other challengers go.
-        most = self.max_terms - sum(self.terms[slot] for slot in {BASE, self.champion_slot})
-        # The candidate that an oracle expects to be best comes last.
+        most = self.max_terms - sum(self.terms[slot] for slot in {BASE, self.ensemble.champion})
+        # The candidate that is expected to be best comes last.
         terms, known, numbers = self.representations.terms, len(self.configurations), []
         for proposal in reversed(self._proposals()):
             if terms(proposal) <= most:
@@ -298,10 +281,17 @@ class SafeRace(Race):
         self.candidates.join(numbers, self.holders.tolist())
 
     def _proposals(self) -> list[VWConfiguration]:
-        """Return the oracle's proposals for the champion, then other representations."""
+        """Return candidates, the likely best last; one may be the champion itself.
+
+        The champion with one more pair of namespaces, shuffled, at other rates, then in other
+        representations. A rate costs no further terms and is judged after fewer examples than an
+        interaction.
+        """
         champion = self.configurations[self.champion]
-        found = self.oracle(champion, champion.namespaces or self.schema.namespaces, self.random)
-        return [*found, *self.representations.variants(champion)]
+        names = champion.namespaces or self.schema.namespaces
+        pairs = with_interactions(champion, names, self.random, max_order=2)
+        rates = (replace(champion, learning_rate=rate) for rate in reversed(RATES))
+        return [*pairs, *rates, *self.representations.variants(champion)]
 
     def _named(self, configuration: VWConfiguration) -> VWConfiguration:
         """Return the configuration with its namespaces; if it names none, the raw features."""
@@ -332,12 +322,6 @@ class SafeRace(Race):
         before = self.starts[slot] - self.fresh_at[slot]
         return self._granted(slot, before + lease, fresh=False)
 
-    @property
-    def champion_slot(self) -> int:
-        """Where the champion is."""
-        slot: int = self.ensemble.champion
-        return slot
-
     def _vacate(self, slot: int) -> float:
         self.terms[slot] = 0
         return super()._vacate(slot)
@@ -359,7 +343,7 @@ class SafeRace(Race):
         self.schema = schema
         self._measure()
         self.ensemble.grow(schema.n_features)
-        self.one = OneExample(self, np.zeros(schema.n_features, dtype=np.float32))
+        self.bind()
         self.head.grow(schema.origins)
         if widened:
             self._make_whole()
@@ -380,7 +364,7 @@ class SafeRace(Race):
         A champion that is too large for c_init hands over to the best of those that are not.
         """
         left = [slot for slot in terms if slot == BASE or terms[slot] <= most - terms[BASE]]
-        if self.champion_slot not in left:
+        if self.ensemble.champion not in left:
             yield from self._promote(min(left, key=self.losses.__getitem__))
         for slot in sorted(self._removable().tolist(), key=terms.__getitem__, reverse=True):
             if sum(terms[other] for other in self.live.tolist()) > most:
@@ -409,7 +393,7 @@ class SafeRace(Race):
             self._reported_at[slot] = self.at
             sums = self.sums[slot].tolist()
             loss, spread = sums[LOSS] / seen, sums[SQUARES]
-            if slot == self.champion_slot:
+            if slot == self.ensemble.champion:
                 spread = max(sums[LOSS_SQUARES] - seen * (loss * loss), 0.0)
             looks = looks_at(seen, self.round_length)
             width = critical_value(n_compared, looks, self.delta) * math.sqrt(spread) / seen

@@ -66,7 +66,7 @@ def assert_guarantee_against(choices, algorithm, x):
     for _ in race.open():
         pass
     row = np.empty(x.shape[1], np.float32)
-    one = race.single_calls(row)
+    one = race.bind(row)
     for example, choose in zip(x, choices, strict=True):
         row[:] = example
         prediction = one.predict()
