@@ -65,9 +65,7 @@ class Race(Saved, ABC):
         losses there, as the environment scores them.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (
-        *("champion", "holders", "tallies", "_log_point"),
-    )
+    kept: ClassVar[tuple[str, ...]] = ("champion", "holders", "tallies", "_log_point")
     """The attributes that are part of `state`."""
 
     way: ClassVar[Any]
