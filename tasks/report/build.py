@@ -198,7 +198,7 @@ def datasets(made: Material) -> Section:
     """Return mean and spread of the scores, and of test scores where there are any."""
     tables = {"scores-table": made.found.board.table}
     tested = score_table(made.frame, TEST)
-    if np.isfinite(tested.scores).any():
+    if tested.scores.notna().any(axis=None):
         tables["tested-table"] = tested
     metric = metric_title(made.found.board.scale.metric)
     shown = [
@@ -212,19 +212,18 @@ def _by_data(made: Material, table: ScoreTable) -> pd.DataFrame:
     """Return a row a dataset, with the algorithms as on the leaderboard; the best is bold."""
     means, sds, ranks = table.means, table.sds, table.ranks()
 
-    def show(i: int, p: int) -> Cell:
-        states = table.states[i, p]
-        counts = {word: int((states == state).sum()) for state, word in UNFINISHED.items()}
-        missing = ", ".join(f"{n} {word}" for word, n in counts.items() if n)
-        words = short(means[i, p]) + (f" ± {short(sds[i, p], 2)}" if sds[i, p] > 0 else "")
-        best = np.isfinite(means[i, p]) and ranks[i, p] == np.nanmin(ranks[:, p])
+    def show(label: str, data: str) -> Cell:
+        mean, sd, states = means.loc[label, data], sds.loc[label, data], table.states.loc[label]
+        counts = {how: (states[data] == how).sum() for how in UNFINISHED}
+        missing = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
+        words = short(mean) + (f" ± {short(sd, 2)}" if sd > 0 else "")
+        best = np.isfinite(mean) and ranks.loc[label, data] == ranks[data].min()
         kind = "best" if best else "bad" if counts["failed"] else ""
         return Cell(f"{words} ({missing})" if missing else words, kind)
 
-    order = [table.labels.index(label) for label in made.labels]
     rows = [
-        [data_cell(data, made.names), *(show(i, p) for i in order)]
-        for p, data in enumerate(table.problems)
+        [data_cell(data, made.names), *(show(label, data) for label in made.labels)]
+        for data in means
     ]
     return pd.DataFrame(rows, columns=["Data", *made.labels], dtype=object)
 

@@ -193,14 +193,11 @@ def pairwise(table: ScoreTable) -> tuple[dict[frozenset[str], float], int]:
     int
         The number of datasets.
     """
-    ranks = np.isfinite(table.ranks())
-    counted = ranks.any(axis=0)
-    whole = np.flatnonzero(ranks[:, counted].all(axis=1) & counted.any())
-    pairs = list(itertools.combinations(whole, 2))
-    standings = table.standings[:, counted]
-    adjusted = holm([wilcoxon(*standings[list(pair)]) for pair in pairs])
-    named = (frozenset(table.labels[i] for i in pair) for pair in pairs)
-    return dict(zip(named, adjusted, strict=True)), int(counted.sum())
+    ranks = table.ranks().dropna(axis=1, how="all")
+    standings = table.standings.loc[ranks.notna().all(axis=1), ranks.columns]
+    pairs = list(itertools.combinations(standings.index if ranks.size else (), 2))
+    adjusted = holm([wilcoxon(*standings.loc[[*pair]].to_numpy()) for pair in pairs])
+    return dict(zip(map(frozenset, pairs), adjusted, strict=True)), ranks.shape[1]
 
 
 def holm(p_values: list[float]) -> list[float]:

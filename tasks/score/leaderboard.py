@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +21,6 @@ from leaseboard.tasks.jobs.environments import choosing
 from leaseboard.tasks.jobs.job import UNDONE
 from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.inference import (
-    Floats,
     Interval,
     geometric_mean,
     mean_interval,
@@ -29,11 +30,11 @@ from leaseboard.tasks.score.inference import (
 ROUNDING = 1e-12
 """Relative size of what differs only because sums were rounded."""
 
-NOT_DONE, OK, FAILED, SKIPPED, EARLY = range(5)
+OK, FAILED, EARLY, SKIPPED, NOT_DONE = "ok", "failed", "ended early", "skipped", "not done"
 """Outcomes of a repetition."""
 
-UNFINISHED = {FAILED: "failed", EARLY: "ended early", SKIPPED: "skipped", NOT_DONE: "not done"}
-"""Outcomes without a score, in words."""
+UNFINISHED = (FAILED, EARLY, SKIPPED, NOT_DONE)
+"""Outcomes without a score."""
 
 MISSING_RULE = (
     "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"
@@ -47,73 +48,76 @@ MISSING_RULE = (
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """The scores of one metric."""
+    """The scores of one metric: a row an algorithm, a column each repetition of each dataset.
 
-    labels: tuple[str, ...]
-    problems: tuple[str, ...]
-    """The algorithms and the datasets, in the order of the results."""
-    directions: tuple[str, ...]
-    """``min`` or ``max``, one a dataset."""
-    scores: Floats
-    """As measured; NaN where one is missing, shape (n_labels, n_problems, n_repetitions)."""
-    states: NDArray[np.int8]
+    Both are in the order of the results.
+    """
+
+    scores: pd.DataFrame
+    """As measured; NaN where one is missing."""
+    states: pd.DataFrame
     """`OK`, `FAILED`, `SKIPPED`, `NOT_DONE`, or `EARLY` for an ending before the budget's."""
+    directions: pd.Series
+    """``min`` or ``max`` by dataset."""
 
     @property
-    def only(self) -> int | None:
-        """The place of a single dataset, or of the one of several that alone has any score."""
-        if len(self.problems) == 1:
-            return 0
-        scored = np.flatnonzero(np.isfinite(self.scores).any(axis=(0, 2))).tolist()
-        return int(scored[0]) if len(scored) == 1 else None
+    def only(self) -> str | None:
+        """The single dataset, or the one of several that alone has any score."""
+        scored = self.means.columns[self.means.notna().any()]
+        found = self.directions.index if len(self.directions) == 1 else scored
+        return str(found[0]) if len(found) == 1 else None
+
+    @cached_property
+    def signs(self) -> pd.Series:
+        """Factors that make more better, by dataset."""
+        return self.directions.map({"max": 1.0, "min": -1.0})
+
+    @cached_property
+    def means(self) -> pd.DataFrame:
+        """Mean score of the finished repetitions by dataset."""
+        return over_data(self.scores).mean().T
 
     @property
-    def signs(self) -> Floats:
-        """Factors that make more better, one a dataset."""
-        return np.array([1.0 if direction == "max" else -1.0 for direction in self.directions])
-
-    @property
-    def means(self) -> Floats:
-        """Mean score of the finished repetitions, shape (n_labels, n_problems)."""
-        return nanmean(self.scores, axis=2)
-
-    @property
-    def sds(self) -> Floats:
+    def sds(self) -> pd.DataFrame:
         """Standard deviation (n - 1) over finished repetitions; NaN for fewer than two."""
-        n = np.isfinite(self.scores).sum(axis=2)
-        squares = (self.scores - self.means[:, :, None]) ** 2
-        sds = np.sqrt(np.nansum(squares, axis=2) / np.maximum(n - 1, 1))
-        with np.errstate(invalid="ignore"):
-            sds[sds <= ROUNDING * np.abs(self.means)] = 0.0
-        return np.where(n > 1, sds, np.nan)
+        sds = over_data(self.scores).std().T
+        return sds.mask(sds <= ROUNDING * self.means.abs(), 0.0)
 
-    @property
-    def gains(self) -> Floats:
+    def wide(self, values: pd.Series) -> pd.Series:
+        """Return values by dataset for each column of the scores."""
+        columns = self.scores.columns
+        return values[columns.get_level_values("data")].set_axis(columns)
+
+    @cached_property
+    def gains(self) -> pd.DataFrame:
         """Scores with signs by which more is better, failures imputed by `MISSING_RULE`."""
-        gains = self.scores * self.signs[None, :, None]
-        worst = np.fmin.reduce(gains, axis=(0, 2), initial=np.nan)
-        failed = np.isin(self.states, (FAILED, EARLY))
-        return np.where(failed, worst[None, :, None], gains)
+        gains = self.scores * self.wide(self.signs)
+        worst = gains.min().groupby(level="data").min()
+        return gains.where(~self.states.isin([FAILED, EARLY]), self.wide(worst), axis=1)
 
-    @property
-    def standings(self) -> Floats:
-        """Mean gain by `MISSING_RULE`, shape (n_labels, n_problems): what ranks compare.
+    @cached_property
+    def standings(self) -> pd.DataFrame:
+        """Mean gain by `MISSING_RULE` and dataset: what ranks compare.
 
         Minus infinity for an algorithm that failed in every repetition, NaN if it was skipped.
         """
-        cells = nanmean(self.gains, axis=2)
-        ok = (self.states == OK).any(axis=2)
-        failed = np.isin(self.states, (FAILED, EARLY)).any(axis=2)
-        return np.where(failed & ~ok, -np.inf, cells)
+        ok = over_data(self.states == OK).any().T
+        failed = over_data(self.states.isin([FAILED, EARLY])).any().T
+        return over_data(self.gains).mean().T.mask(failed & ~ok, -np.inf)
 
-    def ranks(self) -> Floats:
+    def ranks(self) -> pd.DataFrame:
         """Return the rank of each algorithm's mean on each dataset, 1 the best, ties shared.
 
         NaN where the algorithm was skipped, or where no one has a score.
         """
         cells = self.standings
-        ranks = pd.DataFrame(-significant(cells)).rank().to_numpy()
-        return np.where(np.isfinite(cells).any(axis=0), ranks, np.nan)
+        ranks = pd.DataFrame(-significant(cells.to_numpy()), cells.index, cells.columns).rank()
+        return ranks.loc[:, np.isfinite(cells).any()].reindex(columns=cells.columns)
+
+
+def over_data(values: pd.DataFrame) -> Any:
+    """Return the columns of each dataset as the rows of a group."""
+    return values.T.groupby(level="data", sort=False)
 
 
 def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
@@ -121,39 +125,25 @@ def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
 
     `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
     """
-    values = (
-        frame[metric]
-        if metric in frame.columns
-        else pd.Series([each.get(metric) for each in frame["metrics"]], frame.index)
-    )
+    if metric not in frame.columns:
+        frame = frame.assign(**{metric: [each.get(metric) for each in frame["metrics"]]})
     ok, complete = frame["status"] == "ok", frame["complete"].astype(bool)
     skipped, undone = frame["status"] == "skipped", frame["status"] == UNDONE
     states = np.select([ok & complete, ok, skipped, undone], [OK, EARLY, SKIPPED, NOT_DONE],
                        FAILED)  # fmt: skip
-    coded = [pd.factorize(frame["name"]), pd.factorize(frame["data"]),
-             pd.factorize(frame["repetition"], sort=True)]  # fmt: skip
-    places = tuple(codes for codes, _ in coded)
-    (_, labels), (_, problems), _ = coded
-    table = ScoreTable(
-        tuple(labels),
-        tuple(problems),
-        tuple(
-            _direction(data, rows[rows["status"] == "ok"])
-            for data, rows in frame.groupby("data", sort=False)
-        ),
-        np.full([len(names) for _, names in coded], np.nan),
-        np.full([len(names) for _, names in coded], NOT_DONE, dtype=np.int8),
+    values = frame[metric].astype("float64")
+    values = values.where(ok & complete & np.isfinite(values))
+    found = frame.assign(found=values, state=states)
+    labels, problems = frame["name"].unique(), frame["data"].unique()
+    repetitions = sorted(frame["repetition"].unique())
+    places = pd.MultiIndex.from_product([problems, repetitions], names=["data", "repetition"])
+    scores, states = (
+        found.pivot(index="name", columns=places.names, values=of).reindex(labels, columns=places)
+        for of in ("found", "state")
     )
-    table.scores[places] = values.astype("float64").where(ok & complete)
-    table.states[places] = states
-    return table
-
-
-def nanmean(values: Floats, axis: int) -> Floats:
-    """Return the mean of the finite numbers; NaN, without a warning, of none."""
-    n = np.isfinite(values).sum(axis=axis)
-    total = np.where(np.isfinite(values), values, 0.0).sum(axis=axis)
-    return np.where(n > 0, total / np.maximum(n, 1), np.nan)
+    directions = {data: _direction(data, rows[rows["status"] == "ok"])
+                  for data, rows in frame.groupby("data", sort=False)}  # fmt: skip
+    return ScoreTable(scores, states.astype(object).fillna(NOT_DONE), pd.Series(directions))
 
 
 def _direction(data: object, rows: pd.DataFrame) -> str:
@@ -189,75 +179,53 @@ class Scale:
             return f"normalised {metric}: {self.zero} is 0, {self.one} is 1"
         return f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
 
-    def values(self, table: ScoreTable) -> Floats:
+    def values(self, table: ScoreTable) -> pd.DataFrame:
         """Return scores on the scale; NaN on the datasets that are `meaningless` on it."""
         named = self.zero is not None
         values = normalised(table, self.zero, self.one) if named else scaled(table)
-        values[:, [problem in self.meaningless for problem in table.problems]] = np.nan
-        return values
+        left_out = table.directions.index.to_series().isin(self.meaningless)
+        return values.mask(table.wide(left_out), axis=1)
 
 
-def normalised(table: ScoreTable, zero: str | None, one: str | None) -> Floats:
+def normalised(table: ScoreTable, zero: str | None, one: str | None) -> pd.DataFrame:
     """Return ChaCha's normalised score: 0 is as good as `zero`, 1 as good as `one`.
 
     ``(L_zero - L) / (L_zero - L_one)``, with the mean scores of `zero` and `one` on the
-    dataset; above 1 is better than `one` (Wu et al. 2021, section 5).
-
-    Returns
-    -------
-    ndarray, shape (n_labels, n_problems, n_repetitions)
-        NaN on datasets where it has no meaning: `one` is not better than `zero`, or one of
-        them has no score.
+    dataset; above 1 is better than `one` (Wu et al. 2021, section 5). NaN on datasets where it has
+    no meaning: `one` is not better than `zero`, or one of them has no score.
     """
-    gains = table.gains
-    means = pd.DataFrame(table.means * table.signs, index=list(table.labels))
-    base, best = (means.reindex([label]).to_numpy()[0] for label in (zero, one))
-    with np.errstate(invalid="ignore"):
-        span = np.where(best - base > ROUNDING * np.abs(base), best - base, np.nan)
-    above = gains - base[None, :, None]
-    above[np.abs(above) <= ROUNDING * np.abs(base)[None, :, None]] = 0.0
-    return np.asarray(above / span[None, :, None])
+    means = table.means * table.signs
+    base, best = (means.reindex([label]).iloc[0] for label in (zero, one))
+    span = (best - base).where(best - base > ROUNDING * base.abs())
+    above = table.gains - table.wide(base)
+    return above.mask(above.abs() <= ROUNDING * table.wide(base.abs()), 0.0) / table.wide(span)
 
 
-def scaled(table: ScoreTable) -> Floats:
+def scaled(table: ScoreTable) -> pd.DataFrame:
     """Return 1 for the best algorithm of each repetition, 0 for the worst; equals are all 1.
 
     A repetition that failed or ended early is 0, also where all that finished are equal.
 
     The scale of suites that name no ``normalise``. It depends on who takes part. Repetitions
     are scaled one by one because their splits, which all algorithms share, move all scores.
-
-    Returns
-    -------
-    ndarray, shape (n_labels, n_problems, n_repetitions)
     """
-    gains = table.gains
-    there = np.isfinite(gains)
-    best = np.where(there, gains, -np.inf).max(axis=0)
-    worst = np.where(there, gains, np.inf).min(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (gains - worst) / (best - worst)
-        equal = best - worst <= ROUNDING * np.maximum(np.abs(best), np.abs(worst))
-    failed = np.isin(table.states, (FAILED, EARLY))
-    return np.where(there, np.where(failed, 0.0, np.where(equal, 1.0, ratio)), np.nan)
+    gains, failed = table.gains, table.states.isin([FAILED, EARLY])
+    best, worst = gains.max(), gains.min()
+    equal = best - worst <= ROUNDING * np.maximum(best.abs(), worst.abs())
+    ratio = ((gains - worst) / (best - worst)).mask(equal, 1.0, axis=1)
+    return ratio.mask(failed, 0.0).where(gains.notna())
 
 
-def relative_losses(table: ScoreTable, references: NDArray[np.bool_]) -> Floats:
+def relative_losses(table: ScoreTable, references: NDArray[np.bool_]) -> pd.DataFrame:
     """Return score over the best mean score of `references`, of datasets with a loss (``min``).
 
     Below 1 is better than the best of them. A repetition that failed counts by `MISSING_RULE`.
+    NaN where the score is not a loss, no reference has one, or its loss is not positive.
 
-    - `references`, shape (n_labels,): marks them.
-
-    Returns
-    -------
-    ndarray, shape (n_labels, n_problems, n_repetitions)
-        NaN where the score is not a loss, no reference has one, or its loss is not positive.
+    - `references`: marks them.
     """
-    with np.errstate(invalid="ignore"):
-        base = np.fmin.reduce(table.means[references], axis=0, initial=np.nan)
-        usable = (base > 0) & (table.signs < 0)
-    return np.asarray(-table.gains / np.where(usable, base, np.nan)[None, :, None])
+    base = table.means[references].min()
+    return -table.gains / table.wide(base.where((base > 0) & (table.signs < 0)))
 
 
 ONE_SET_RULE = (
@@ -327,61 +295,56 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
     """Return the leaderboard of results as `leaseboard.tasks.score.frame.as_frame` gives them."""
     scale, table = scale or Scale(), score_table(frame)
     only, values, ranks = table.only, scale.values(table), table.ranks()
-    baseline = np.isin(table.labels, frame["name"][frame["baseline"].astype(bool)])
+    baseline = table.scores.index.isin(frame["name"][frame["baseline"].astype(bool)])
     ratios = relative_losses(table, baseline)
     # What intervals are over: dataset means, or the repetitions of a single dataset.
     if only is None:
-        scores, losses = (nanmean(each, axis=2) for each in (values, ratios))
+        scores, losses = (over_data(each).mean().T for each in (values, ratios))
     else:
-        scores, losses = table.scores[:, only], ratios[:, only]
+        scores, losses = table.scores[only], ratios[only]
     mean_loss = geometric_mean if only is None else mean_interval
-    spans = {"score": map(mean_interval, scores), "relative_loss": map(mean_loss, losses)}
+    spans = {"score": map(mean_interval, scores.to_numpy()),
+             "relative_loss": map(mean_loss, losses.to_numpy())}  # fmt: skip
     seconds = score_table(frame, "cpu_seconds")
-    costs = np.where(seconds.means > 0, seconds.means, np.nan)
-    cheapest = np.fmin.reduce(costs, axis=0, initial=np.nan)
+    costs = seconds.means.where(seconds.means > 0)
     found = pd.concat(
         [pd.DataFrame(each, columns=[of, f"{of}_lower", f"{of}_upper"])
          for of, each in spans.items()], axis=1,
     )  # fmt: skip
+    found.index = table.scores.index.rename("algorithm")
     found = found.assign(
-        algorithm=table.labels,
-        rank=nanmean(ranks, axis=1),
+        rank=ranks.mean(axis=1),
         **_tested(frame, table, scale),
-        cpu_seconds=nanmean(seconds.scores.reshape(len(ranks), -1), axis=1),
-        relative_cost=np.exp(nanmean(np.log(costs / cheapest), axis=1)),
-        **{
-            how: (table.states == state).sum(axis=(1, 2))
-            for state, how in {OK: "ok", **UNFINISHED}.items()
-        },
-        ranked=np.isfinite(ranks).sum(axis=1),
+        cpu_seconds=seconds.scores.mean(axis=1),
+        relative_cost=np.exp(np.log(costs / costs.min()).mean(axis=1)),
+        **{how: (table.states == how).sum(axis=1) for how in (OK, *UNFINISHED)},
+        ranked=ranks.notna().sum(axis=1),
         baseline=baseline,
+        jobs=table.states.shape[1],
     )
-    found["jobs"] = found[["ok", *UNFINISHED.values()]].sum(axis=1)
     found["place"] = found["rank"].round(9).rank(method="min", na_option="bottom").astype(int)
     # The best mean rank first; equals by score, then the cheaper one first.
-    gains = values if only is None else values[:, [only]]
-    found["gain"] = -nanmean(nanmean(gains, axis=2), axis=1).round(9)
+    gains = over_data(values if only is None else values[[only]]).mean().T
+    found["gain"] = -gains.mean(axis=1).round(9)
     found = found.sort_values(["place", "gain", "relative_cost"], kind="stable")
-    no_loss = (table.means[baseline] <= 0).any(axis=0) & (table.signs < 0)
+    no_loss = (table.means[baseline] <= 0).any() & (table.signs < 0)
     return Board(
-        frame=found.drop(columns="gain").set_index("algorithm"),
+        frame=found.drop(columns="gain"),
         table=table,
         scale=scale,
-        without_relative=tuple(np.array(table.problems)[no_loss].tolist()),
+        without_relative=tuple(no_loss.index[no_loss]),
     )
 
 
-def _tested(frame: pd.DataFrame, table: ScoreTable, scale: Scale) -> dict[str, Floats]:
+def _tested(frame: pd.DataFrame, table: ScoreTable, scale: Scale) -> dict[str, Any]:
     """Return means and mean ranks by test score, where jobs chose by a validation score."""
-    nothing, only = np.full(len(table.labels), np.nan), table.only
+    only, tested = table.only, score_table(frame, TEST)
     # A measure may be in the place of the score: it is no choice by validation.
     chosen = scale.metric not in DIRECTIONS and frame["environment"].isin(choosing("arm")).any()
-    tested = score_table(frame, TEST)
-    if not chosen or not np.isfinite(tested.scores).any():
-        return {"test": nothing, "test_rank": nothing}
+    if not chosen or tested.means.isna().all(axis=None):
+        return {"test": np.nan, "test_rank": np.nan}
     if only is not None:
-        return {"test": tested.means[:, only], "test_rank": nothing}
+        return {"test": tested.means[only], "test_rank": np.nan}
     # Datasets without a meaning on the common scale count here.
-    values = Scale(scale.zero, scale.one).values(tested)
-    means, ranks = nanmean(nanmean(values, axis=2), axis=1), nanmean(tested.ranks(), axis=1)
-    return {"test": means, "test_rank": ranks}
+    values = over_data(Scale(scale.zero, scale.one).values(tested)).mean().T
+    return {"test": values.mean(axis=1), "test_rank": tested.ranks().mean(axis=1)}

@@ -165,8 +165,7 @@ def _of_one_set(board: Board) -> dict[str, str]:
     sure = ""
     if len(frame) > 1 and frame["ok"].iloc[:2].all():
         # Copies of a result count once.
-        both = [table.labels.index(name) for name in frame.index[:2]]
-        pairs = np.unique(table.gains[both, table.only], axis=1)
+        pairs = np.unique(table.gains[table.only].loc[frame.index[:2]], axis=1)
         p = wilcoxon(*pairs[:, np.isfinite(pairs).all(axis=0)])
         sure = (
             f"Repetitions {'exclude' if p <= ALPHA else 'do not exclude'} that"
@@ -177,11 +176,11 @@ def _of_one_set(board: Board) -> dict[str, str]:
 
 
 def _missing(table: ScoreTable) -> str:
-    total, ok = table.states.size, int((table.states == OK).sum())
+    total, states = table.states.size, table.states.to_numpy()
+    ok = int((states == OK).sum())
     if ok == total:
         return f"All {total} jobs finished."
-    counts = {how: int((table.states == state).sum()) for state, how in UNFINISHED.items()}
-    lost = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
+    lost = ", ".join(f"{n} {how}" for how in UNFINISHED if (n := (states == how).sum()))
     return f"{ok} of {total} jobs finished ({lost})."
 
 
