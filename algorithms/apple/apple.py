@@ -186,8 +186,7 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
             again = examples.at(slice(env.budget - env.at))
             for _, said, _ in self.chunks(learners, again, len(examples)):
                 yield from env.record(as_numbers(said))
-        if env.scores_test:
-            env.submit(as_numbers(outputs(learners, self.holdout(env).test.rows)))
+        env.submit(as_numbers(outputs(learners, self.holdout(env).test.rows)))
         env.note({**metrics_of(learners), "expansions": float(champion.epoch)})
         return learners
 

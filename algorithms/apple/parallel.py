@@ -124,8 +124,7 @@ class ParallelApple(Apple):
                 yield events.ChampionChanged(at=env.at, configuration=best, previous=champion)
                 champion = best
         learner = averages[champion]
-        if env.scores_test:
-            env.submit(learner.predict(holdout.test.rows))
+        env.submit(learner.predict(holdout.test.rows))
         env.note(metrics_of([learner]) | {"parents": float(learner.parent.sum())})
         return (learner,)
 
@@ -248,9 +247,8 @@ class StagePoly(HoldoutAlgorithm):
         champion = int(np.argmin(losses))
         env.skip(n, losses[champion] / max(n, 1))
         yield events.ChampionChanged(at=env.at, configuration=champion, previous=None)
-        if env.scores_test:
-            predictions = [learners[champion].predict(line) for line in questions]
-            env.submit(np.array(predictions, dtype=np.float32))
+        predictions = [learners[champion].predict(line) for line in questions]
+        env.submit(np.array(predictions, dtype=np.float32))
         for learner in learners:
             learner.finish()
 

@@ -75,8 +75,7 @@ class HoldoutEnvironment(PredictedEnvironment):
     error: the mean squared error, or the error rate with the threshold 0. Of three and more
     classes a prediction is a number for each, shape (n, n_classes), and the largest says which.
     The anytime curve is the progressive validation loss of the first pass, an estimate of the same
-    quantity that costs nothing and never looks at the test rows. Where only the speed of learning
-    is asked for, the score is the progressive squared loss, and the test rows are not predicted.
+    quantity that costs nothing and never looks at the test rows.
 
     A run that predicts one class for all test rows, although they have more, has the metric
     `ONE_CLASS`: such an error rate says how common the class is, and nothing else.
@@ -92,7 +91,6 @@ class HoldoutEnvironment(PredictedEnvironment):
         How often the training rows may be learned.
     budget : int, optional
         Stop after so many examples, passes counted; all by default.
-    score_on : {"test", "progressive"}
     """
 
     kind: ClassVar[str] = "holdout"
@@ -103,7 +101,6 @@ class HoldoutEnvironment(PredictedEnvironment):
         seed: int = 0,
         passes: int = 1,
         budget: int | None = None,
-        score_on: Literal["test", "progressive"] = "test",
     ) -> None:
         self.n_train: int = len(holdout.train.labels)
         available = self.n_train * passes
@@ -116,7 +113,6 @@ class HoldoutEnvironment(PredictedEnvironment):
         self._test_labels = test.labels
         task = "classes" if holdout.classes else holdout.task
         super().__init__(train.labels, task, most, seed, min(self.n_train, most))
-        self.scores_test = score_on == "test"
         self._squared_sum = 0.0
         self._test_error = math.nan
         self._given: Floats | None = None
@@ -125,8 +121,6 @@ class HoldoutEnvironment(PredictedEnvironment):
     @property
     def metric(self) -> str:
         """Name of the loss."""
-        if not self.scores_test:
-            return "progressive_squared"
         return "test_mse" if self.holdout.task == "regression" else "test_error"
 
     def record(self, predictions: Floats) -> Iterator[Measured]:
@@ -174,13 +168,12 @@ class HoldoutEnvironment(PredictedEnvironment):
         self._given = given.copy()
 
     def score(self) -> Score:
-        """Return the test error, NaN before `submit`; or the progressive loss."""
+        """Return the test error, NaN before `submit`."""
         squared = self._squared_sum / (min(self.at, self.n_train) or math.nan)
         metrics = {"progressive_squared": squared, **self._notes, **self._warned}
         if self.at:
             metrics["progressive"] = self._progressive
-        value = self._test_error if self.scores_test else squared
-        return Score(value, self.metric, "min", metrics)
+        return Score(self._test_error, self.metric, "min", metrics)
 
     def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """See `Environment.answers`: of the test rows; None before `submit`."""

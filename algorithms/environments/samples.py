@@ -143,10 +143,8 @@ class SamplesEnvironment(SelectionEnvironment):
     seed : int
         The environment's seed: split, shuffle, draw of configurations, learners.
     budget : float, optional
-        Units that may be consumed. The default, five full trainings of every configuration in
-        rows and no end in seconds, is beyond what any algorithm here can use.
-    unit : {"rows", "seconds"}
-        What the budget counts: training rows, or CPU seconds as recorded.
+        Training rows that may be consumed. The default, five full trainings of every
+        configuration, is beyond what any algorithm here can use.
     initial_rows : int
         s_0, the training rows of a first probe.
     deciders : Deciders, optional
@@ -167,13 +165,12 @@ class SamplesEnvironment(SelectionEnvironment):
         probes: Probes,
         seed: int = 0,
         budget: float | None = None,
-        unit: str = "rows",
         initial_rows: int = 1000,
         deciders: Deciders | None = None,
     ) -> None:
         self.train_rows, self.test_rows = probes.train_rows, probes.test_rows
-        most = 5.0 * len(probes.configurations) * self.train_rows if unit == "rows" else math.inf
-        super().__init__(probes.configurations, seed, unit, most if budget is None else budget)
+        most = 5.0 * len(probes.configurations) * self.train_rows
+        super().__init__(probes.configurations, seed, "rows", most if budget is None else budget)
         self.initial_rows = min(initial_rows, self.train_rows)
         self._probes, self._deciders = probes, deciders
 

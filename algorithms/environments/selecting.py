@@ -155,32 +155,29 @@ class SelectionEnvironment(Environment):
     ) -> Generator[events.Event, None, Probe | None]:
         """Lease, measure, charge and report a probe.
 
-        None when the budget, or `seconds` of CPU time, ended before it did: then the time that was
-        left is spent, and nothing is learned.
+        None when the budget does not buy it, or `seconds` of CPU time ended before it did: then
+        these are spent, and nothing is learned.
 
         Parameters
         ----------
         configuration : int
         amount : int
-            Of the lease, and of the budget unless that is in seconds.
+            Of the lease, and of the budget.
         measure : callable
         train : bool
             Whether the accuracy on the training rows is wanted, and paid for.
         seconds : float
         """
-        by_seconds, start = self.unit == "seconds", self.at
-        if not by_seconds and start + amount > self.budget:
+        if self.at + amount > self.budget:
             return None
-        yield events.LeaseGranted(at=start, configuration=configuration, amount=amount)
+        yield events.LeaseGranted(at=self.at, configuration=configuration, amount=amount)
         probe = measure()
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)
-        left = min(seconds, self.budget - start) if by_seconds else seconds
-        ended = cpu <= left
+        ended = cpu <= seconds
         if not ended:
-            cpu, wall = left, wall * left / cpu
+            cpu, wall = seconds, wall * seconds / cpu
         self._spent = self._spent.plus(cpu, wall)
-        # A cut probe spends exactly what was left; rounding must not spend more.
-        self.at = min(start + (cpu if by_seconds else amount), self.budget)
+        self.at += amount
         if not ended:
             return None
         self._paid.append(amount)

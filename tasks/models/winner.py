@@ -347,7 +347,7 @@ def _learned(
     encode = holdout.encoder(dataset, options, seed)
     learned = AppleLearners(encode, tuple(learner), len(classes), low, high - low)
     model = PipelineModel(columns, learned, classes)
-    return model, result.score if options.score_on == "test" else None
+    return model, result.score
 
 
 def _classes(dataset: Dataset, options: holdout.Options) -> tuple[str, ...]:

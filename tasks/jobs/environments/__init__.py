@@ -111,8 +111,8 @@ def resolve(kind: str, given: Mapping[str, Any]) -> Any:
 
     Examples
     --------
-    >>> resolve("holdout", {}).measure(), resolve("holdout", {"score_on": "progressive"}).measure()
-    ('test error', 'progressive squared loss')
+    >>> resolve("holdout", {}).measure(), resolve("pulls", {"protocol": "table"}).measure()
+    ('test error', 'best feedback')
     """
     model = _model(kind)
     for name in given:

@@ -61,16 +61,14 @@ class Options(KindOptions, SplitOptions):
     """What a missing value is: an error, or an absent feature."""
     max_rows: Annotated[int, Field(ge=2)] | None = None
     """Only the first so many rows."""
-    score_on: Literal["test", "progressive"] = "test"
-    """The score: the test error, or, to time learning alone, the progressive loss."""
 
     def measure(self) -> str:
         """Return what the scores measure."""
-        return "test error" if self.score_on == "test" else "progressive squared loss"
+        return "test error"
 
     def shared_by(self, seed: int) -> Any:
         """Return the seed, and the options that change rows and columns."""
-        return self.model_dump(exclude={"passes", "score_on"}) | {"seed": seed}
+        return self.model_dump(exclude={"passes"}) | {"seed": seed}
 
     def parts(self, dataset: Dataset, seed: int) -> Holdout:
         """Return the rows to learn and those to test on."""
@@ -97,7 +95,6 @@ class Options(KindOptions, SplitOptions):
             job.environment_seed,
             self.passes or made_for,
             examples,
-            self.score_on,
         )
 
 

@@ -64,8 +64,6 @@ class SampleOptions(SelectionOptions):
     for each configuration, 1 in the rows where it is right and 0 in the others."""
     initial_rows: Annotated[int, Field(ge=1)] = 1000
     """Training rows of a first probe."""
-    unit: Literal["rows", "seconds"] = "rows"
-    """What the job's budget counts."""
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
@@ -94,9 +92,7 @@ class SampleOptions(SelectionOptions):
         else:
             fits = learners.on_split(dataset, self, seed, parts)
             probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
-        return SamplesEnvironment(
-            probes, seed, job.budget, self.unit, self.initial_rows, SearchSession
-        )
+        return SamplesEnvironment(probes, seed, job.budget, self.initial_rows, SearchSession)
 
 
 class FoldOptions(SelectionOptions):

@@ -29,13 +29,11 @@ def test_a_probe_is_a_lease_and_its_result():
     assert samples.cost.cpu_seconds == pytest.approx(0.1)
 
 
-def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
-    samples = env(budget=0.15, unit="seconds")
-    ended(samples.probe(0, 100))
-    _, probe = ended(samples.probe(0, 100))
+def test_a_probe_that_its_seconds_end_costs_these_and_its_rows():
+    samples = env()
+    _, probe = ended(samples.probe(0, 100, seconds=0.05))
     assert probe is None
-    assert samples.at == 0.15
-    assert samples.cost.cpu_seconds == pytest.approx(0.15)
+    assert (samples.at, samples.cost.cpu_seconds) == (100, pytest.approx(0.05))
 
 
 class FoldedLearners(SimulatedLearners):

@@ -78,8 +78,6 @@ INCOMPARABLE = [
     ("linear", "er-ucb", "er-ucb is scored by its validation score and linear by its test"),
     ("abc", "online-automl",
      "online-automl is scored by its progressive loss and abc by its test accuracy"),
-    ("linear", "{algorithm: linear, name: early, environment: {score_on: progressive}}",
-     "early is scored by its progressive squared loss and linear by its test error"),
     ("vanilla", "{algorithm: online-automl, environment: {log_target: true}}",
      "online-automl is scored by its progressive loss with log_target True and vanilla by its"),
     ("vanilla", "{algorithm: online-automl, environment: {max_rows: 100}}",
