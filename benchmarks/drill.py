@@ -49,6 +49,7 @@ from benchmarks.drill_faults import (
 )
 from leaseboard.algorithms.seeds import generator
 from leaseboard.flows.live_update import run_update
+from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.first_files import write_contract
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.model import state_of
@@ -254,8 +255,11 @@ def later_losses(record: ModelRecord) -> list[float]:
 
     Both are of the days after the change that both have predicted, until the next change.
     """
-    found, ends = [], [*(start[:10] for start, _ in record.reigns[2:]), "9999"]
-    for ((_, before), (start, now)), end in zip(pairwise(record.reigns), ends, strict=False):
+    moves = [each for each in record.history if each.kind in ("created", CHAMPION)]
+    moves = [*moves[:1], *(each for each in moves[1:] if each.kind == CHAMPION)]
+    reigns = [(each.at, int(each.subject)) for each in moves]
+    found, ends = [], [*(start[:10] for start, _ in reigns[2:]), "9999"]
+    for ((_, before), (start, now)), end in zip(pairwise(reigns), ends, strict=False):
         both = [day for day, totals in record.days.items()
                 if start[:10] < day <= end and {before, now} <= totals.keys()]  # fmt: skip
         theirs, ours = record.total(before, both), record.total(now, both)

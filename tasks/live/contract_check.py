@@ -28,7 +28,7 @@ from leaseboard.algorithms.tables.values import (
     text_of,
 )
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.live.settings import NUMBERS, UNDECIDED, ColumnRule, Contract, in_words
+from leaseboard.tasks.live.settings import NUMBERS, UNDECIDED, ColumnRule, Contract
 from leaseboard.tasks.models.columns import Values
 
 Reader = Callable[[Any], tuple[Any, str | None]]
@@ -294,20 +294,6 @@ def standard_columns(frame: pd.DataFrame) -> pd.DataFrame:
             return column
 
     return pd.DataFrame({name: standard(frame[name]) for name in frame}, frame.index)
-
-
-def stale(contract: Contract, time: str, newest: datetime, now: datetime) -> Remark | None:
-    """Return a remark if the newest `time` is too old; one without a zone is UTC."""
-    fresh = contract.rows.fresh
-    age = now.astimezone(UTC) - (newest if newest.tzinfo else newest.replace(tzinfo=UTC))
-    if fresh is None or age <= fresh:
-        return None
-    age -= age % timedelta(minutes=1)
-    shown = f"{newest:%Y-%m-%d %H:%M} UTC"
-    return Remark(
-        f"age of {time}",
-        f"the newest {time} is {shown}, that is {age} ago: at most {in_words(fresh)} is fresh",
-    )
 
 
 def _renamed(name: str, rule: ColumnRule, new: pd.DataFrame) -> str | None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from leaseboard.tasks.live.candidates import CHAMPION
-from leaseboard.tasks.live.contract_check import CheckedBatch, Remark, stale
+from leaseboard.tasks.live.contract_check import CheckedBatch, Remark
 from leaseboard.tasks.live.drift import INPUTS, OUTCOMES, DayFinding
 from leaseboard.tasks.live.rows import OTHER_VALUES, Batch, label_of
 from leaseboard.tasks.live.settings import in_words
@@ -184,9 +184,11 @@ def report_late_labels(update: Update) -> None:
 
 def report_stale_rows(update: Update) -> None:
     """Report that the newest rows are older than they should be."""
-    newest = update.lifecycle.newest_row
-    if newest is None or any(each.kind in REJECTED for each in update.found):
+    newest, fresh = update.lifecycle.newest_row, update.contract.rows.fresh
+    if newest is None or fresh is None or any(each.kind in REJECTED for each in update.found):
         return
-    found = stale(update.contract, update.settings.data.time, newest, update.now)
-    if found is not None:
-        update.incident("stale", found.key, found.text)
+    age, time = update.now - newest.replace(tzinfo=UTC), update.settings.data.time
+    if age > fresh:
+        age -= age % timedelta(minutes=1)
+        what = f"the newest {time} is {newest:%Y-%m-%d %H:%M} UTC, that is {age} ago: at most"
+        update.incident("stale", f"age of {time}", f"{what} {in_words(fresh)} is fresh")

@@ -143,7 +143,8 @@ def champion(record: ModelRecord) -> str:
     found = record.champion
     if found is None:
         return "The model has no champion yet: the first is made when enough labels have come."
-    since = record.reigns[-1][0][:10]
+    moves = [each.at for each in record.history if each.kind == CHAMPION]
+    since = (moves or [found.created])[-1][:10]
     return (
         f"{name_of(found)} has been champion since {since} and has learned {found.learned:,} rows."
     )

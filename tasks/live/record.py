@@ -210,13 +210,6 @@ class ModelRecord:
         return in_role(self.candidates.values(), role)
 
     @cached_property
-    def reigns(self) -> list[tuple[str, int]]:
-        """The moment at which each champion began, and its number; the first comes first."""
-        moves = [each for each in self.history if each.kind in ("created", CHAMPION)]
-        champions = [*moves[:1], *(each for each in moves[1:] if each.kind == CHAMPION)]
-        return [(each.at, int(each.subject)) for each in champions]
-
-    @cached_property
     def open(self) -> list[Incident]:
         """Incidents that are not resolved, the oldest first."""
         found = [each for each in self.lifecycle.incidents if each.is_open]

@@ -32,24 +32,7 @@ from leaseboard.tasks.jobs.checks import ALARM, Diagnostic, find
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.terminal import counted
-from leaseboard.tasks.report.page import (
-    ACCENT,
-    LOG,
-    PALETTE,
-    Cell,
-    Figure,
-    Names,
-    Section,
-    Table,
-    axis,
-    chart,
-    colour,
-    data_cell,
-    named_rows,
-    page_of,
-    scatter,
-    wording,
-)
+from leaseboard.tasks.report import page
 from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
 from leaseboard.tasks.score.frame import as_frame, metric_title, short
 from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
@@ -78,7 +61,7 @@ class Material:
     """Where users see the run in MLflow: the address of its UI, and the ids of two experiments."""
 
     @property
-    def names(self) -> Names:
+    def names(self) -> page.Names:
         """Names of the datasets in the suite."""
         return self.suite.data_names if self.suite else {}
 
@@ -125,17 +108,17 @@ SYMBOLS = 25
 """Kinds of dots, taken in order, so that they differ in more than their colours."""
 
 
-def leaderboard(made: Material) -> Section:
+def leaderboard(made: Material) -> page.Section:
     """Return every algorithm by its mean rank, with the rules for missing results."""
     frame = texts(made.found)
-    table = Table(
+    table = page.Table(
         "leaderboard-table", made.found.title, frame, key=list(frame).index("algorithm"),
         note=" ".join(notes(made.found)),
     )  # fmt: skip
-    return Section("leaderboard", **wording("leaderboard"), tables=[table])
+    return page.Section("leaderboard", **page.wording("leaderboard"), tables=[table])
 
 
-def pictures(board: Board) -> list[Figure]:
+def pictures(board: Board) -> list[page.Figure]:
     """Return the scores with their intervals, and against their cost; relative losses if any."""
     of = "relative_loss" if board.has_baselines else "score"
     least = 0.0 if board.has_baselines else -math.inf  # on a logarithmic axis 0 has no place
@@ -143,15 +126,15 @@ def pictures(board: Board) -> list[Figure]:
     if found.empty:
         return []
     kind = board.scale.metric if board.one_set else f"{board.scale.name.split()[0]} score"
-    across = axis(kind)
+    across = page.axis(kind)
     if of == "relative_loss":
-        across = axis("relative loss, less is better", **LOG)
+        across = page.axis("relative loss, less is better", **page.LOG)
     elif not board.one_set and found[of].min() < LOWEST < (high := found[of].max()):
         across["range"] = [LOWEST, high + 0.05 * (high - LOWEST)]
     values = found[of]
     spans = [board.span(name, of) for name in found.index]
-    dots = scatter(
-        "", values, range(len(values)), ACCENT, mode="markers", marker={"size": 10},
+    dots = page.scatter(
+        "", values, range(len(values)), page.ACCENT, mode="markers", marker={"size": 10},
         hints=(f"{name}: {short(each.value)} {each.ends(4)}".rstrip()
                for name, each in zip(found.index, spans, strict=True)),
         error_x={
@@ -161,40 +144,40 @@ def pictures(board: Board) -> list[Figure]:
         },
     )  # fmt: skip
     note = "A line is the 95 % interval." if any(map(math.isfinite, found[f"{of}_lower"])) else ""
-    rows = named_rows(name[:LABEL] for name in found.index) | {"zeroline": False}
-    drawn = [chart("Scores", note, [dots], across, rows, 100 + 26 * len(found))]
+    rows = page.named_rows(name[:LABEL] for name in found.index) | {"zeroline": False}
+    drawn = [page.chart("Scores", note, [dots], across, rows, 100 + 26 * len(found))]
     if len(found) > 1 and (found["cpu_seconds"] > 0).any():
         # Names in the legend: next to the dots they would overlap.
         costs = [
-            scatter(name, [cpu], [value], colour(i), mode="markers",
+            page.scatter(name, [cpu], [value], page.colour(i), mode="markers",
                     marker={"size": 10, "symbol": i % SYMBOLS})
             for i, (name, cpu, value) in enumerate(found[["cpu_seconds", of]].itertuples())
         ]  # fmt: skip
         note = "An algorithm is better the less time it takes for its score."
-        seconds = axis("CPU seconds a job", **LOG)
-        drawn.append(chart("Score against CPU time", note, costs, seconds, across, 440))
+        seconds = page.axis("CPU seconds a job", **page.LOG)
+        drawn.append(page.chart("Score against CPU time", note, costs, seconds, across, 440))
     return drawn
 
 
-def diagnostics(made: Material) -> Section | None:
+def diagnostics(made: Material) -> page.Section | None:
     """Return the findings of the diagnostics, alarms first; None without any."""
     if not made.diagnostics:
         return None
     rows = [
         {
-            "Code": Cell(each.code, hint=each.meaning["title"]),
-            "Severity": Cell(each.severity, "bad" if each.severity == ALARM else ""),
+            "Code": page.Cell(each.code, hint=each.meaning["title"]),
+            "Severity": page.Cell(each.severity, "bad" if each.severity == ALARM else ""),
             "Found": str(each),
             "What to do": each.meaning["advice"],
         }
         for each in made.diagnostics
     ]
-    words = wording("diagnostics-table")
-    table = Table("diagnostics-table", frame=pd.DataFrame(rows), **words)
-    return Section("diagnostics", **wording("diagnostics"), tables=[table])
+    words = page.wording("diagnostics-table")
+    table = page.Table("diagnostics-table", frame=pd.DataFrame(rows), **words)
+    return page.Section("diagnostics", **page.wording("diagnostics"), tables=[table])
 
 
-def datasets(made: Material) -> Section:
+def datasets(made: Material) -> page.Section:
     """Return mean and spread of the scores, and of test scores where there are any."""
     tables = {"scores-table": made.found.board.table}
     tested = score_table(made.frame, TEST)
@@ -202,35 +185,35 @@ def datasets(made: Material) -> Section:
         tables["tested-table"] = tested
     metric = metric_title(made.found.board.scale.metric)
     shown = [
-        Table(name, frame=_by_data(made, table), **wording(name, metric=metric))
+        page.Table(name, frame=_by_data(made, table), **page.wording(name, metric=metric))
         for name, table in tables.items()
     ]
-    return Section("data", **wording("data"), tables=shown)
+    return page.Section("data", **page.wording("data"), tables=shown)
 
 
 def _by_data(made: Material, table: ScoreTable) -> pd.DataFrame:
     """Return a row a dataset, with the algorithms as on the leaderboard; the best is bold."""
     means, sds, ranks = table.means, table.sds, table.ranks()
 
-    def show(label: str, data: str) -> Cell:
+    def show(label: str, data: str) -> page.Cell:
         mean, sd, states = means.loc[label, data], sds.loc[label, data], table.states.loc[label]
         counts = {how: (states[data] == how).sum() for how in UNFINISHED}
         missing = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
         words = short(mean) + (f" ± {short(sd, 2)}" if sd > 0 else "")
         best = np.isfinite(mean) and ranks.loc[label, data] == ranks[data].min()
         kind = "best" if best else "bad" if counts["failed"] else ""
-        return Cell(f"{words} ({missing})" if missing else words, kind)
+        return page.Cell(f"{words} ({missing})" if missing else words, kind)
 
     rows = [
-        [data_cell(data, made.names), *(show(label, data) for label in made.labels)]
+        [page.data_cell(data, made.names), *(show(label, data) for label in made.labels)]
         for data in means
     ]
     return pd.DataFrame(rows, columns=["Data", *made.labels], dtype=object)
 
 
-def jobs(made: Material) -> Section:
+def jobs(made: Material) -> page.Section:
     """Return every job, with its score, its cost, and why it did not finish."""
-    words = wording("jobs")
+    words = page.wording("jobs")
     if made.mlflow:
         ui, experiment = made.mlflow["ui"], made.mlflow["jobs"]
         runs = {"the leaderboards over time": NIGHTS, "the jobs": JOBS}
@@ -243,9 +226,9 @@ def jobs(made: Material) -> Section:
     shown = pd.DataFrame(
         {
             "Algorithm": frame["name"],
-            "Data": [data_cell(data, made.names) for data in frame["data"]],
+            "Data": [page.data_cell(data, made.names) for data in frame["data"]],
             "Seed": frame["seed"].astype(str),
-            "Status": [Cell(each, "" if each == "ok" else "bad") for each in frame["status"]],
+            "Status": [page.Cell(each, "" if each == "ok" else "bad") for each in frame["status"]],
             "Score": [short(score, 6) for score in frame["score"].where(ok)],
             "CPU s": [short(value, 3) for value in frame["cpu_seconds"].where(ok)],
             "Consumed": pd.Series(consumed, frame.index).where(ok, "–"),
@@ -253,8 +236,10 @@ def jobs(made: Material) -> Section:
             "Key": frame["key"],
         }
     )
-    table = Table("jobs-table", frame=shown, **wording("jobs-table", n=f"{len(shown):,}"))
-    return Section("jobs", **words, tables=[table])
+    table = page.Table(
+        "jobs-table", frame=shown, **page.wording("jobs-table", n=f"{len(shown):,}")
+    )
+    return page.Section("jobs", **words, tables=[table])
 
 
 MOST_POINTS = 40
@@ -275,9 +260,9 @@ def median_curve(curves: Sequence[pd.Series]) -> pd.Series:
     return known.iloc[thin(len(known), MOST_POINTS)].median(axis=1)
 
 
-def curves(made: Material) -> Section | None:
+def curves(made: Material) -> page.Section | None:
     """Return the scores of each dataset over time; None without a measured curve."""
-    drawn: list[Figure] = []
+    drawn: list[page.Figure] = []
     for data, rows in made.frame[made.frame["status"] == "ok"].groupby("data", sort=False):
         middles = {label: median_curve(made.curves[str(data), label]) for label in made.labels
                    if (data, label) in made.curves}  # fmt: skip
@@ -288,19 +273,19 @@ def curves(made: Material) -> Section | None:
         # The losses of the first examples would flatten all later ones.
         up = {"type": "log"} if min(map(min, middles.values())) > 0 else {}
         traces = [
-            scatter(label, middles[label].index, middles[label], colour(i),
-                    line={"dash": "dash" if i >= len(PALETTE) else "solid"})
+            page.scatter(label, middles[label].index, middles[label], page.colour(i),
+                    line={"dash": "dash" if i >= len(page.PALETTE) else "solid"})
             for i, label in enumerate(made.labels) if label in middles
         ]  # fmt: skip
         title, note = f"Score while the budget is spent: {name}", "Median over repetitions."
-        across, up = axis(unit, type="log"), axis(metric, tickformat="~g", **up)
-        figure = chart(title, note, traces, across, up, 440)
+        across, up = page.axis(unit, type="log"), page.axis(metric, tickformat="~g", **up)
+        figure = page.chart(title, note, traces, across, up, 440)
         drawn.append(replace(figure, folded=title if drawn else ""))
-    return Section("curves", **wording("curves"), figures=drawn) if drawn else None
+    return page.Section("curves", **page.wording("curves"), figures=drawn) if drawn else None
 
 
 PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"
-SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
+SECTIONS: tuple[Callable[[Material], page.Section | None], ...] = (
     leaderboard, diagnostics, curves, datasets, jobs,
 )  # fmt: skip
 """In the order of the page; one that has nothing to say of a run gives None."""
@@ -329,8 +314,8 @@ def build(
     found, mlflow = found or compared(frame, suite), place_in_mlflow(out)
     made = Material(out.name, frame, suite, found, *read_logs(out, frame), mlflow)
     makers = counted(SECTIONS, "building the page", "sections")
-    asked = wording("questions")
-    page = page_of(
+    asked = page.wording("questions")
+    content = page.page_of(
         made.suite.title if made.suite else made.folder,
         [section for make in makers if (section := make(made)) is not None],
         description=made.suite.description if made.suite else "",
@@ -341,7 +326,7 @@ def build(
         write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
     rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics])).encode()
     write_atomically(out / DIAGNOSTICS, rows)
-    write_atomically(out / PAGE, page.encode())
+    write_atomically(out / PAGE, content.encode())
     return out / PAGE
 
 

@@ -2,6 +2,7 @@ import datetime as dt
 import itertools
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.live.contract_check import FEW, check, row_reader, stale
+from leaseboard.tasks.live.contract_check import FEW, check, row_reader
 from leaseboard.tasks.live.first_files import infer
+from leaseboard.tasks.live.incidents import LifecycleState
+from leaseboard.tasks.live.monitoring import report_stale_rows
 from leaseboard.tasks.live.settings import BatchRules, ColumnRule, Contract
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -176,7 +179,15 @@ def test_times_without_a_zone_are_utc(contract):
     rules = BatchRules(fresh=timedelta(hours=2))
     expecting = contract.model_copy(update={"rows": rules})
 
-    assert stale(expecting, "day", datetime(2026, 1, 31, 10), NOW) is None
-    assert stale(expecting, "day", datetime(2026, 1, 31, 9, 59), NOW).text == (
-        "the newest day is 2026-01-31 09:59 UTC, that is 2:01:00 ago: at most 2h is fresh"
-    )
+    said = []
+    update = SimpleNamespace(
+        contract=expecting, found=[], now=NOW, lifecycle=LifecycleState(),
+        settings=SimpleNamespace(data=SimpleNamespace(time="day")),
+        incident=lambda *what: said.append(what),
+    )  # fmt: skip
+    for minute in (60, 59):
+        update.lifecycle.newest_row = datetime(2026, 1, 31, 9) + timedelta(minutes=minute)
+        report_stale_rows(update)
+
+    what = "the newest day is 2026-01-31 09:59 UTC, that is 2:01:00 ago: at most 2h is fresh"
+    assert said == [("stale", "age of day", what)]
