@@ -24,7 +24,7 @@ from leaseboard.algorithms.environments.stream import (
 )
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online.kernel import LOSSES, KernelModels
-from leaseboard.algorithms.online.schema import Schema, VWConfiguration, stream_schema
+from leaseboard.algorithms.online.schema import VANILLA, Schema, VWConfiguration, stream_schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.streaming import (
@@ -194,7 +194,7 @@ class Vanilla(Published):
         if not stream.classes or env.budget == 0:
             yield from super().run(env, seed)
             return
-        parameters = {**VWConfiguration().parameters(), "oaa": len(stream.classes)}
+        parameters = {**VANILLA, "oaa": len(stream.classes)}
         yield from one_model(env, VowpalWabbit().model(env), parameters)
 
 
@@ -254,9 +254,7 @@ class Offline(StreamAlgorithm):
         models.start(0, VWConfiguration())
         found = np.empty((env.budget, 1), np.float32)
         cut = max(1, round(self.share * env.budget))
-        yield events.ConfigurationAdmitted(
-            at=0, configuration=0, parameters=VWConfiguration().parameters()
-        )
+        yield events.ConfigurationAdmitted(at=0, configuration=0, parameters=VANILLA)
         yield events.LeaseGranted(at=0, configuration=0, amount=cut, slot=0)
         yield events.ChampionChanged(at=0, configuration=0, previous=None)
         ones = np.ones(cut, np.float32)

@@ -124,26 +124,9 @@ class VWConfiguration:
         kept = {*(other.namespaces or ())} <= {*(self.namespaces or ())}
         return kept and {*other.interactions} <= {*self.interactions}
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the choice as plain values, for events and tables."""
-        kept = {} if self.namespaces is None else {"namespaces": list(self.namespaces)}
-        return {
-            "interactions": [interaction_text(i) for i in self.interactions],
-            "learning_rate": self.learning_rate,
-            **kept,
-        }
 
-
-def interaction_text(interaction: Interaction) -> str:
-    """Return how an interaction is written.
-
-    Examples
-    --------
-    >>> interaction_text(("a", "b")), interaction_text(("price", "user"))
-    ('ab', 'price|user')
-    """
-    separator = "" if all(len(name) == 1 for name in interaction) else "|"
-    return separator.join(interaction)
+VANILLA = {"interactions": [], "learning_rate": 0.5}
+"""What Vowpal Wabbit chooses by default, as events and tables have it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,6 +311,10 @@ class LateClasses(Weighed):
             self.learn(kept[:-1] != (label if isinstance(race, OneVsRest) else label > 0.0), 0.0)
 
 
+ROW = ("examples", "predictions", "before", "parts")
+"""What files call the parts of what waits."""
+
+
 class Pending:
     """Examples that wait for their labels, with their predictions.
 
@@ -371,21 +375,14 @@ class Pending:
 
     def state(self) -> dict[str, Any]:
         """Return all that it holds, as plain values."""
-        rows = zip(*self.waiting.values(), strict=True)
-        examples, predictions, before, kept = rows if self.waiting else [()] * 4
-        return {
-            "keys": list(self.waiting),
-            "examples": list(examples),
-            "predictions": list(predictions),
-            "before": list(before),
-            "parts": np.array(kept),
-            "made": self.made,
-            "dropped": self.dropped,
-        }
+        rows = [*map(list, zip(*self.waiting.values(), strict=True))] or [[]] * len(ROW)
+        parts = {"keys": list(self.waiting)} | dict(zip(ROW, rows, strict=True))
+        parts["parts"] = np.array(parts["parts"])
+        return parts | {"made": self.made, "dropped": self.dropped}
 
     def fill(self, state: Any) -> None:
         """Go on from `state`."""
-        rows = (state[name] for name in ("examples", "predictions", "before", "parts"))
+        rows = (state[name] for name in ROW)
         self.waiting = dict(zip(state["keys"], zip(*rows, strict=True), strict=True))
         for kept in state["parts"]:
             self.of.add(int(kept[-1]))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.arrays import Doubles, Floats
-from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ClassChampionChanged,
@@ -156,7 +155,7 @@ class OneVsRest(Saved):
         self.mixture.last = last
         return found
 
-    def learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
+    def learn(self, examples: Floats, classes: NDArray[np.int64]) -> Doubles:
         """Learn a block.
 
         Parameters
@@ -164,29 +163,21 @@ class OneVsRest(Saved):
         examples : ndarray of float32, shape (n, n_features)
         classes : ndarray of int64, shape (n,)
             Numbers of classes; one that is new is the next number.
-        importances : ndarray of float32, shape (n,)
 
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
             Progressive probabilities; a class had none before it came.
-
-        Raises
-        ------
-        ValueError
-            If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
         one = self.calls
-        numbered = enumerate(zip(classes.tolist(), importances.tolist(), strict=True))
-        for t, (number, importance) in numbered:
+        for t, number in enumerate(classes.tolist()):
             one.row[:], known = examples[t], self.n_classes
-            if importance <= 0 or number >= known:  # which has no probability yet
+            if number >= known:  # which has no probability yet
                 found[t, :known] = one.predict()
-            if importance > 0:
-                one.learn(number, importance)
-                if number < known:
-                    found[t, :known] = one.found[:known]
+            one.learn(number, 1.0)
+            if number < known:
+                found[t, :known] = one.found[:known]
         return found[:, : self.n_classes]
 
     def learned(self, row: Floats, number: int, importance: float, due: list[int]) -> bool:
@@ -269,12 +260,6 @@ class OneVsRest(Saved):
 
     def welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
-        if number != self.n_classes or number >= MOST_CLASSES:
-            raise ValueError(
-                f"class {number} after {self.n_classes} others: each new one is the next number,"
-                f" and at most {MOST_CLASSES} are learned; is the label a number to be predicted,"
-                " or an id?"
-            )
         last = np.arange(max(0, self.at - REMEMBERED), self.at) % REMEMBERED
         rows, weights = self.rows[last], self.weights[last]
         if number >= 2:
@@ -285,13 +270,10 @@ class OneVsRest(Saved):
             self.races.append(race)
             self.arrived.append(self.at)
             self.record(number - 1, events)
-            labels, done = np.full(len(rows), -1, dtype=np.float32), 0
-            while done < len(rows):
-                rest, live = slice(done, None), len(race.live)
-                n = len(race.learn(rows[rest], labels[rest], weights[rest]))
-                self.model_examples += live * n
-                done += n
-                if race.is_due():
+            for row, weight in zip(rows, weights.tolist(), strict=True):
+                self.model_examples += len(race.live)
+                race.calls.write(row)
+                if race.calls.learn(-1.0, weight):
                     self.record(number - 1, race.decide())
         self.n_classes = 1 + number
         self.mixture.grow(self.schema.n_features, self.n_classes)

@@ -178,7 +178,7 @@ class StreamRace:
         race, ones = self.race, np.ones(len(labels), dtype=np.float32)
         if many := isinstance(race, OneVsRest):
             before = race.model_examples
-            found: Any = race.learn(features, labels.astype(np.int64), ones)
+            found: Any = race.learn(features, labels.astype(np.int64))
             self.live = (race.model_examples - before) / len(labels)
         else:
             self.live = len(race.live)

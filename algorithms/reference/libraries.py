@@ -21,7 +21,7 @@ from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.arrival import StreamLearner
 from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
 from leaseboard.algorithms.events import Parameters
-from leaseboard.algorithms.online.schema import Schema, VWConfiguration, stream_schema
+from leaseboard.algorithms.online.schema import VANILLA, Schema, stream_schema
 from leaseboard.algorithms.reference.ridge import one_hot
 
 
@@ -45,7 +45,7 @@ class VowpalWabbit(OneModel):
 
     def parameters(self) -> Parameters:
         """See `OneModel.parameters`."""
-        return {**VWConfiguration().parameters(), "options": self.options}
+        return {**VANILLA, "options": self.options}
 
 
 OPTIONS = {"regression": (), "classification": ("--loss_function", "logistic")}
