@@ -62,13 +62,11 @@ class Published(Racing):
         self, schema: Schema, seed: int, task: str, horizon: float = math.inf
     ) -> PublishedRace:
         """See `Racing.race`."""
-        n_slots = self.slots(schema)
         return PublishedRace(
             schema,
-            KernelModels(schema, n_slots, LOSSES[task]),
+            KernelModels(schema, self.slots(schema), LOSSES[task]),
             self.oracle(),
             np.random.RandomState(seed),
-            n_slots,
             self.rules(),
             horizon,
         )

@@ -107,7 +107,7 @@ class PublishedRace(Race):
 
     Parameters
     ----------
-    schema, models, random, b
+    schema, models, random
         See `Race`.
     oracle : ConfigOracle
     rules : Rules
@@ -124,14 +124,13 @@ class PublishedRace(Race):
         models: KernelModels,
         oracle: ConfigOracle,
         random: np.random.RandomState,
-        b: int,
         rules: Rules,
         horizon: float = math.inf,
     ) -> None:
         self.rules, self.horizon = rules, horizon
         self.steps = Steps(rules, models)
         self.slots = self.steps.slots
-        super().__init__(schema, models, random, b, self.steps)
+        super().__init__(schema, models, random, self.steps)
         self.oracle = oracle
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []

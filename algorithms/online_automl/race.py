@@ -40,16 +40,15 @@ class Race(Saved, ABC):
     ----------
     schema : Schema
     models : KernelModels
-        With `b` slots.
     random : numpy.random.RandomState
         All that the race draws from.
-    b : int
-        Slots for live models.
     counted : Ensemble or Steps
         Counts the examples that were learned: ``at``.
 
     Attributes
     ----------
+    b : int
+        Slots for live models.
     configurations : list of VWConfiguration
         All that were ever admitted, by number.
     champion : int
@@ -76,15 +75,14 @@ class Race(Saved, ABC):
         schema: Schema,
         models: KernelModels,
         random: np.random.RandomState,
-        b: int,
         counted: Any,
     ) -> None:
         self.schema, self.models, self.random = schema, models, random
-        self.b, self.counted = b, counted
+        self.b, self.counted = models.n_slots, counted
         self.words = Words(schema)
         self.champion = 0
         self.configurations: list[VWConfiguration] = []
-        self.holders = np.full(b, EMPTY)
+        self.holders = np.full(self.b, EMPTY)
         self.tallies: dict[int, tuple[float, float]] = {}
         self._numbers: dict[VWConfiguration, int] = {}
         self._live: Slots | None = None

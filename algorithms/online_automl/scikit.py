@@ -217,15 +217,14 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         -------
         StreamClassifier
         """
-        first = not hasattr(self, "model_")
-        given = None if classes is None else np.asarray(classes).tolist()
-        if not first and given is not None and set(given) != set(self.classes_.tolist()):
+        given = None if classes is None else np.unique(np.asarray(classes))
+        known: Any = getattr(self, "classes_", given)
+        if given is not None and not np.array_equal(given, known):
             raise ValueError(
-                f"classes {given} differ from those of the first call, {self.classes_.tolist()}:"
+                f"classes {given.tolist()} differ from those of the first call, {known.tolist()}:"
                 " name these, or none"
             )
-        known = None if given is None else np.unique(given)
-        known = known if first else self.classes_
+        first = not hasattr(self, "model_")
         return self._learn(X, y, sample_weight, first=first, classes=known)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

@@ -121,7 +121,7 @@ class SafeRace(Race):
         max_terms: float,
     ) -> None:
         self.ensemble, self.losses = ensemble, ensemble.known.losses
-        super().__init__(schema, ensemble.models, random, b := ensemble.b, ensemble)
+        super().__init__(schema, ensemble.models, random, ensemble)
         self.round_length = round_length
         self.bind()
         self.head = Head(ensemble, schema)
@@ -130,7 +130,7 @@ class SafeRace(Race):
         self.delta, self.max_terms, self.sizes = delta, max_terms, list[float]()
         self.sums = ensemble.known.sums
         self.terms, self.fresh_at, self.lease_of, self.starts, self._reported_at = (
-            [0] * b for _ in range(5)
+            [0] * self.b for _ in range(5)
         )
         self._measure()
 

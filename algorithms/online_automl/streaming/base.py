@@ -117,7 +117,8 @@ class OnlineModel:
         return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
-        self._refuse()
+        if self._refuses:
+            raise UsageError(self._refuses)
         importance = importance_of(w)
         if not importance:
             self._features.values(self._without_entity(x))  # refused alike
@@ -136,14 +137,8 @@ class OnlineModel:
         if (self._single or self._bind()).one.learn(label, importance):
             self._record(race.decide())
 
-    def _refuse(self) -> None:
-        """Raise UsageError if the model was loaded where it cannot learn."""
-        if self._refuses:
-            raise UsageError(self._refuses)
-
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one; return progressive predictions of numbers."""
-        self._refuse()
         labels, examples = labels_of(y), examples_of(X)
         if len(labels) != len(examples):
             raise ValueError(f"{len(labels)} labels for {len(examples)} examples: give one each")

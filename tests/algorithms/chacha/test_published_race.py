@@ -22,7 +22,7 @@ PAPER, FLAML = Paper().rules(), Flaml().rules()
 
 def opened(b, oracle, rules=PAPER, seed=0):
     race = PublishedRace(
-        SCHEMA, KernelModels(SCHEMA, b), oracle, np.random.RandomState(seed), b, rules
+        SCHEMA, KernelModels(SCHEMA, b), oracle, np.random.RandomState(seed), rules
     )
     return race, list(race.open())
 
