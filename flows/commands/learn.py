@@ -256,14 +256,14 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
     - `frame`: what `read_rows` made of the table in `file`.
     """
     from leaseboard.algorithms.plain import replacing
-    from leaseboard.tasks.models.columns import in_fewest_digits, in_own_types, pass_through
+    from leaseboard.tasks.models.columns import in_fewest_digits, pass_through
 
     found = pass_through(file, frame, added)
     with replacing(output) as partial:
         if output.suffix == ".csv":
             in_fewest_digits(found, added).to_csv(partial, index=False)
         else:
-            in_own_types(found, frame).to_parquet(partial, index=False)
+            found.to_parquet(partial, index=False)
         yield
 
 

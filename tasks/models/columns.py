@@ -231,22 +231,6 @@ def pass_through(path: Path, frame: pd.DataFrame, added: pd.DataFrame) -> pd.Dat
     return pd.concat([written, added], axis=1)
 
 
-def in_own_types(written: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return what `pass_through` gave with numbers, flags and dates of a csv in their types.
-
-    For a file that has types: a mark of a gap, such as ``NA`` among numbers, is missing there.
-    Ids that a number would change stay texts.
-    """
-    found = written.copy()
-    for name in frame:
-        column = frame[name]
-        if found[name].dtype == files.TEXTS and column.dtype.kind in "iufbM":
-            said = column.astype("string").astype(files.TEXTS)
-            if (said.eq(found[name]) | column.isna()).fillna(False).all():
-                found[name] = column
-    return found
-
-
 def in_fewest_digits(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """Return the table for a csv, in which columns of 32 bits among `names` have no more digits.
 
