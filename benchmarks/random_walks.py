@@ -42,8 +42,8 @@ def measured(columns: str, split: str, seed: int) -> tuple[float, float]:
         rows.iloc[:DAYS].to_csv(file, index=False)
         job = Job("rising-bandits-cost", f"file:{file}?target=y", seed, seed, budget=TRIALS,
                   environment={"split": split})  # fmt: skip
-        result, learner = run_job(job, Path(folder))
-        model = fit(job, result, learner=learner).model
+        result = run_job(job, Path(folder))
+        model = fit(job, result).model
     later = rows.iloc[DAYS:]
     errors = model.predict(later.drop(columns="y")) - later["y"].to_numpy()
     return result.metrics["r2"], float(1 - np.mean(errors**2) / np.var(later["y"]))

@@ -289,5 +289,5 @@ def _register(name: str, job: Job, attempt: Attempt) -> None:
     if why := barred(result):
         raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
     with terminable():
-        fitted = fit(job, result, learner=attempt.model)
+        fitted = fit(job, result)
     record(name, fitted, [result], "race")

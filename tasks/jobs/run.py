@@ -98,19 +98,14 @@ def run_job(
     *,
     prepared: Prepared | None = None,
     sinks: tuple[Sink, ...] = (),
-) -> tuple[Result, Any]:
+) -> Result:
     """Run `job` and write its event log into `folder`, which exists.
 
     - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails.
     - `prepared`: the data and the environment's parts; without it both are made here.
     - `sinks`: called with each event, outside the measured time.
 
-    Returns
-    -------
-    Result
-        With status ``ok`` or ``diverged``. Every other ending is an exception.
-    model
-        The champion's model, None if the algorithm has none.
+    Returns the result with status ``ok`` or ``diverged``: every other ending is an exception.
     """
     started = datetime.now(UTC).isoformat(timespec="milliseconds")
     setup = perf_counter()
@@ -156,7 +151,7 @@ def run_job(
     auditor = Auditor()
     with LogWriter(folder / "events.jsonl.gz") as log:
         try:
-            model, *spent = _drive(
+            spent = _drive(
                 play(job.name or job.algorithm, algorithm, env, job.seed),
                 env,
                 (auditor, log, *sinks),
@@ -164,15 +159,14 @@ def run_job(
             )
         except DivergedError as error:
             reason = discreet(str(error))
-            return made(status="diverged", reason=reason), None
+            return made(status="diverged", reason=reason)
         except BaseException:
             if isinstance(env, StreamEnvironment) and env.at:  # the log ends with what it reached
                 log(Measured(at=env.at, value=env.score().value))
             raise
         auditor.close()
     reach("run.after-log")
-    result = made(**_fields(auditor, env, *spent))
-    return result, model if result.status == "ok" else None
+    return made(**_fields(auditor, env, *spent))
 
 
 def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -> Result:
@@ -188,23 +182,20 @@ def _drive(
     env: Environment,
     sinks: tuple[Sink, ...],
     metric: str,
-) -> tuple[Any, float, float]:
-    """Exhaust the generator `events`; return its value, and the CPU and wall seconds it took.
+) -> tuple[float, float]:
+    """Exhaust the generator `events`; return the CPU and wall seconds that it took.
 
     Only the algorithm's own work is measured: the sinks get each event outside of it.
     """
     cpu_spent = wall_spent = 0.0
     while True:
         cpu, wall = working_seconds()
-        try:
-            event, value = next(events), None
-        except StopIteration as stop:
-            event, value = None, stop.value
+        event = next(events, None)
         cpu_now, wall_now = working_seconds()
         cpu_spent += cpu_now - cpu
         wall_spent += wall_now - wall
         if event is None:
-            return value, cpu_spent, wall_spent
+            return cpu_spent, wall_spent
         if isinstance(event, Finished):
             own = {**event.metrics, **env.measures()}
             event = replace(event, metrics=own | (_added(metric, env, own) if metric else {}))

@@ -21,18 +21,12 @@ TRUSTED = frozenset(
         "lightgbm.sklearn.LGBMClassifier",
         "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
-        "leaseboard.algorithms.apple.learner.FullLearner",
-        "leaseboard.algorithms.apple.learner.HashedLearner",
-        "leaseboard.algorithms.apple.learner.PlanLearner",
-        "leaseboard.algorithms.apple.rows.ColumnScale",
         "leaseboard.tasks.evaluate.learners.FixedStepNetwork",
-        "leaseboard.tasks.models.winner.AppleLearners",
         "leaseboard.tasks.models.automl.policy_search.EnsembleModel",
         "leaseboard.tasks.models.automl.policy_search.EnsembleMember",
         "leaseboard.tasks.models.automl.estimators.AutoMLClassifier",
         "leaseboard.tasks.models.automl.estimators.AutoMLRegressor",
         "leaseboard.tasks.models.automl.search.SelectionSearch",
-        "leaseboard.tasks.preprocess.encoders.SparseEncoder",
         "leaseboard.tasks.preprocess.encoders.TableEncoder",
         "leaseboard.tasks.preprocess.encoders.UnitRangeEncoder",
     }
@@ -91,7 +85,7 @@ class PipelineModel(TableModel):
 
 def dump_trusted(value: Any) -> bytes:
     """Return an estimator or encoder as bytes; UsageError if a type in it is not trusted."""
-    # Most of apple's tables is empty.
+    # Trees of an ensemble repeat much.
     content: bytes = skops.io.dumps(value, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
     _types(content)
     return content

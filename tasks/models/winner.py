@@ -1,26 +1,19 @@
 """The winner of a suite on a dataset, and what runs found as the models that were ranked."""
 
 import math
-import tempfile
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.measures import loss_of
-from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.evaluate import learners, spaces, trials
 from leaseboard.tasks.evaluate.probes import able
 from leaseboard.tasks.evaluate.trials import reward_of
@@ -28,9 +21,8 @@ from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import is_untrusted
-from leaseboard.tasks.jobs.environments import KINDS, choosing, divided, holdout, pulls
+from leaseboard.tasks.jobs.environments import KINDS, choosing, divided, pulls
 from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.model import TableModel
 from leaseboard.tasks.models.pipeline import PipelineModel
@@ -52,11 +44,10 @@ def barred(result: Result) -> str:
 
 def require_model(algorithm: str, kind: str) -> None:
     """Raise UsageError if a run in that kind of environment leaves no model to register."""
-    if KINDS[kind] == "system":
+    if KINDS[kind] == "system" or kind == HoldoutEnvironment.kind:
         raise UsageError(
-            f"{algorithm} is a whole framework, which does not hand over what it found: fit"
-            " AutoMLClassifier or AutoMLRegressor of leaseboard or the framework itself in Python,"
-            " or register a policy such as rising-bandits"
+            f"{algorithm} hands over no model: register online-automl or a policy such as"
+            " rising-bandits, or fit AutoMLClassifier or AutoMLRegressor in Python"
         )
 
 
@@ -117,19 +108,17 @@ class Fitted:
     dataset: Dataset
 
 
-def fit(job: Job, result: Result, *, learner: Any = None) -> Fitted:
+def fit(job: Job, result: Result) -> Fitted:
     """Return the model of an ``ok`` result.
 
     - `result`: what `job` came to.
-    - `learner`: what the run on a hold-out left; without it the run is repeated, which gives the
-      same.
 
     Raises
     ------
     UsageError
         If the job runs code of your own, the data are others now, or the run leaves no model.
     LeaseboardError
-        If the repeated run does not come to the recorded score.
+        If the model does not come to the recorded score.
     """
     require_model(result.name, result.environment)
     if is_untrusted(job):  # which this process does not import
@@ -142,18 +131,13 @@ def fit(job: Job, result: Result, *, learner: Any = None) -> Fitted:
         raise UsageError(
             f"{job.data} has changed since {result.name} ran on it: run it again, then register"
         )
-    if result.environment != HoldoutEnvironment.kind:
-        return Fitted(*_chosen(dataset, job, result), dataset=dataset)
-    if learner is None:
-        with tempfile.TemporaryDirectory() as scratch:
-            again, learner = run_job(job, Path(scratch))
-        now, then = again.score, result.score
-        if now is None or then is None or not math.isclose(now, then, rel_tol=SAME):
-            raise LeaseboardError(
-                f"{result.name} on {result.data} came to {now} now and to {then} when it was"
-                " recorded: code or libraries have changed, run the suite again"
-            )
-    return Fitted(*_learned(dataset, job, result, learner), dataset=dataset)
+    if result.environment == StreamEnvironment.kind:  # which has learned all rows
+        return Fitted(_race(dataset, job, result), None, dataset)
+    chosen, test = _refit(dataset, job, result)
+    target = chosen.dataset.target
+    classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
+    model = PipelineModel(describe(chosen.dataset.features), chosen.pipeline, classes)
+    return Fitted(model, test, dataset)
 
 
 class Fit(NamedTuple):
@@ -166,21 +150,6 @@ class Fit(NamedTuple):
     """The target of every row, as the learner takes it."""
     train: Rows
     test: Rows
-
-
-def _chosen(dataset: Dataset, job: Job, result: Result) -> tuple[TableModel, float | None]:
-    """Return what a job chose, fitted, and its score on the test rows.
-
-    A race has learned all rows, and has no such score. Where the last rows are the test rows, a
-    configuration is fitted on them, too, when they have been scored: the rows to come resemble
-    them most.
-    """
-    if result.environment == StreamEnvironment.kind:
-        return _race(dataset, job, result), None
-    fit, test = _refit(dataset, job, result)
-    target = fit.dataset.target
-    classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
-    return PipelineModel(describe(fit.dataset.features), fit.pipeline, classes), test
 
 
 def _race(dataset: Dataset, job: Job, result: Result) -> StreamModel:
@@ -219,7 +188,8 @@ def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
     """Return what a job chose, fitted, and its score on the test rows.
 
     It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
-    probes run. So it must come to the test score that is on record.
+    probes run. So it must come to the test score that is on record. Where the last rows are the
+    test rows, it is then fitted on them, too: the rows to come resemble them most.
 
     Raises
     ------
@@ -283,80 +253,3 @@ def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     model = able(build(dict(result.champion or {})), labels[train])
     pipeline = Pipeline([("columns", UnitRangeEncoder()), ("model", model)])
     return Fit(dataset, pipeline, labels, train, test)
-
-
-@dataclass
-class AppleLearners:
-    """Learners of a run with their encoder: one, or of three and more classes one for each.
-
-    - `n_classes`: 0 for a regression.
-    - `offset`, `factor`: of a regression: they scale an output to the target's own unit.
-    """
-
-    encoder: Any
-    learners: tuple[MonomialLearner, ...]
-    n_classes: int = 0
-    offset: float = 0.0
-    factor: float = 1.0
-
-    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """Return numbers, or codes of classes."""
-        found = self._outputs(frame)
-        if self.n_classes:
-            return self._margins(found).argmax(axis=1)
-        return np.asarray(self.offset + self.factor * found[:, 0].astype(np.float64))
-
-    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
-        """Return probabilities of the classes, whose margins are taken for log-odds."""
-        margins = self._margins(self._outputs(frame))
-        odds = exp_all(margins - margins.max(axis=1, keepdims=True))
-        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
-
-    def _margins(self, found: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return a column for each class; a single column is that of the second of two."""
-        wide = found.astype(np.float64)
-        return np.hstack([-wide, wide]) if wide.shape[1] == 1 else wide
-
-    def _outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:
-        rows = sparse.csr_array(self.encoder.transform(frame), dtype=np.float32)
-        return outputs(self.learners, rows)
-
-
-def _learned(
-    dataset: Dataset, job: Job, result: Result, learner: Any
-) -> tuple[PipelineModel, float | None]:
-    """Return the model of the `learner` that `job` left, and its score on test rows if it has one.
-
-    Raises UsageError if the run left no learner of ours, or learned from text.
-    """
-    if not isinstance(learner, tuple) or not isinstance(learner[0], MonomialLearner):
-        raise UsageError(
-            "the run left no model: only apple, linear, quadratic, cubic and their like can be"
-            " registered"
-        )
-    dataset = divided(dataset, job)
-    options, seed = holdout.Options(**job.environment), job.environment_seed
-    try:
-        columns = describe(dataset.features.drop(columns=list(options.drop)))
-    except ValueError as error:
-        raise UsageError(f"{dataset.reference}: {error}") from error
-    low, high = (
-        holdout.target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
-    )
-    classes = _classes(dataset, options)
-    encode = holdout.encoder(dataset, options, seed)
-    learned = AppleLearners(encode, tuple(learner), len(classes), low, high - low)
-    model = PipelineModel(columns, learned, classes)
-    return model, result.score
-
-
-def _classes(dataset: Dataset, options: holdout.Options) -> tuple[str, ...]:
-    """Return the names of all classes; of two sides, several that share a label as one."""
-    if dataset.task == "regression":
-        return ()
-    if many := holdout.classes_of(dataset, options):
-        return many
-    names = [str(name) for name in dataset.target.cat.categories]
-    positive = set(options.positive) or {names[1]}
-    sides = [[n for n in names if n not in positive], [n for n in names if n in positive]]
-    return tuple(" or ".join(side) for side in sides)

@@ -77,7 +77,7 @@ def _run(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
         if order["prepared"]:
             table, parts = order["prepared"]
             prepared = Prepared(Path(table), parts and Path(parts))
-        result, _ = function(Job(**order["job"]), folder, prepared=prepared)
+        result = function(Job(**order["job"]), folder, prepared=prepared)
         sys.stdout.flush()
         answer = {"result": plain(result)}
     except Stop:

@@ -306,8 +306,6 @@ class Attempt:
     """Folder of the job's files, in the run folder."""
     files: dict[str, bytes] | None = None
     """Files of a job on another machine, by name, in place of the folder."""
-    model: Any = None
-    """Model of a job in this process; None if its algorithm has none."""
     trace: str = ""
     """Traceback of a crash in this process."""
 
@@ -340,14 +338,14 @@ def run_one(
         with WorkerPool(1, Limits()) as pool:
             return Attempt(pool.run(job, key, folder), folder)
     try:
-        result, model = run_job(job, folder, sinks=sinks)
+        result = run_job(job, folder, sinks=sinks)
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
         status, reason = verdict(error)
         trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
         return Attempt(failed(job, status, reason), folder, trace=trace)
-    return Attempt(result, folder, model=model)
+    return Attempt(result, folder)
 
 
 RunsJobs = Callable[[Job, str, Prepared | None], Attempt]

@@ -54,17 +54,14 @@ def run_job(job, folder, *, prepared=None, sinks=()):
             log(event)
             if event.at == 10:
                 misbehave(job.settings.get("on", job.data))
-    return (
-        Result(
-            key=key_of(job), algorithm=job.algorithm, name=job.name, data=job.data,
-            digest=f"sha-{job.data}", seed=job.seed, environment_seed=job.environment_seed,
-            repetition=job.repetition, status="ok", score=job.seed / 10,
-            metric="progressive_mse", metrics={"models_per_example": 1.0}, unit="examples",
-            units=100, cpu_seconds=0.01, wall_seconds=0.01, environment="stream",
-            events="events.jsonl.gz", version="version", started="2026-01-01T00:00:00+00:00",
-            settings=dict(job.settings), champion={"rate": 0.0},
-        ),
-        None,
+    return Result(
+        key=key_of(job), algorithm=job.algorithm, name=job.name, data=job.data,
+        digest=f"sha-{job.data}", seed=job.seed, environment_seed=job.environment_seed,
+        repetition=job.repetition, status="ok", score=job.seed / 10,
+        metric="progressive_mse", metrics={"models_per_example": 1.0}, unit="examples",
+        units=100, cpu_seconds=0.01, wall_seconds=0.01, environment="stream",
+        events="events.jsonl.gz", version="version", started="2026-01-01T00:00:00+00:00",
+        settings=dict(job.settings), champion={"rate": 0.0},
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def finished(tmp_path):
     for job in suite.jobs():
         folder = tmp_path / "run" / "jobs" / "scratch"
         folder.mkdir(parents=True)
-        result, _ = run_job(job, folder)
+        result = run_job(job, folder)
         folder.rename(folder.with_name(result.key))
         finish(tmp_path / "run", result)
         rows.append(result)

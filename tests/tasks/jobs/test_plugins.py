@@ -91,5 +91,5 @@ def test_a_metric_has_a_direction_and_no_name_of_the_run(installed, tmp_path):
     job = Job("vanilla", "synthetic:fried?rows=50&seed=0", 0, 0, metric="models_per_example")
     with pytest.raises(UserFileError, match="has the name of one of the run: rename it"):
         run_job(job, tmp_path)
-    result, _ = run_job(dataclasses.replace(job, metric="own"), tmp_path)
+    result = run_job(dataclasses.replace(job, metric="own"), tmp_path)
     assert result.metrics["own"] > 0

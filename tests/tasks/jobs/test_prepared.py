@@ -34,8 +34,8 @@ def test_a_job_on_prepared_data_is_the_same_job(tmp_path, job):
     alone.mkdir()
     shared.mkdir()
     prepared = prepare(fetch_into(tmp_path, job.data), job)
-    one, _ = run_job(job, alone)
-    two, _ = run_job(job, shared, prepared=prepared)
+    one = run_job(job, alone)
+    two = run_job(job, shared, prepared=prepared)
     seconds = {"cpu_seconds", "wall_seconds", "setup_seconds", "started", "metrics"}
 
     assert (one.status, one.score, one.key, one.digest) == (

@@ -39,7 +39,7 @@ def job_of(tmp_path, body, data=JOB.data):
 
 def test_a_framework_is_charged_what_it_took_in_its_own_process(tmp_path, monkeypatch):
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
-    result, _ = run_job(dataclasses.replace(JOB, algorithm="river-linear"), tmp_path)
+    result = run_job(dataclasses.replace(JOB, algorithm="river-linear"), tmp_path)
 
     assert (result.status, result.units) == ("ok", 500)
     assert 0 < result.cpu_seconds < result.metrics["spent_cpu_seconds"]  # which has its start
@@ -93,7 +93,7 @@ def test_an_algorithm_that_changes_its_environment_fails_its_job(tmp_path, cheat
     ],
 )
 def test_divergence_is_a_status(tmp_path, body, data):
-    result, _ = run_job(dataclasses.replace(job_of(tmp_path, body), data=data), tmp_path)
+    result = run_job(dataclasses.replace(job_of(tmp_path, body), data=data), tmp_path)
 
     assert result.status == "diverged"
     assert result.score is None

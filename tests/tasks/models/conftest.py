@@ -14,7 +14,7 @@ IRIS = "sklearn:iris"
 
 @pytest.fixture
 def race(tmp_path):
-    """Run a job and fit its model; return the result, the output, the model with its data."""
+    """Run a job and fit its model; return the result, and the model with its data."""
 
     folder = tmp_path / "job"
     folder.mkdir()
@@ -22,9 +22,9 @@ def race(tmp_path):
     def run(algorithm, data, **fields):
         given = {"seed": 0, "environment_seed": 0, "name": algorithm} | fields
         job = Job(algorithm=algorithm, data=data, **given)
-        result, learner = run_job(job, folder)
-        fitted: Fitted = fit(job, result, learner=learner)
-        return result, learner, fitted
+        result = run_job(job, folder)
+        fitted: Fitted = fit(job, result)
+        return result, fitted
 
     return run
 

@@ -115,7 +115,7 @@ def test_every_measure_of_learn_is_that_of_race(kind, tmp_path):
     pd.DataFrame(x, columns=[*"abc"]).assign(y=LABELS[kind](z)).to_csv(path, index=False)
     job = Job(algorithm="online-automl", data=f"file:{path}?target=y", seed=0, environment_seed=0,
               name="online-automl")  # fmt: skip
-    found, _ = run_job(job, tmp_path)
+    found = run_job(job, tmp_path)
     learned = StreamModel.for_table(read_rows(path)).learn_table(read_rows(path))
 
     measured = {name: value for name, value in learned.measures.items() if name != "skill"}

@@ -29,7 +29,7 @@ def with_estimator(content, estimator):
 
 
 def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy):
-    result, _, fitted = policy
+    result, fitted = policy
     model = again(fitted.model)
     predicted = model.predict(fitted.dataset.features)
 
@@ -44,7 +44,7 @@ def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy
     "function", [pytest.fail, np.save, columns.describe, sklearn.datasets.clear_data_home]
 )
 def test_a_function_is_neither_saved_nor_loaded(policy, function):
-    _, _, fitted = policy
+    _, fitted = policy
     hostile = FunctionTransformer(func=function)
     with pytest.raises(UsageError, match="only classes of scikit-learn"):
         PipelineModel(fitted.model.columns, hostile).dump()
@@ -54,7 +54,7 @@ def test_a_function_is_neither_saved_nor_loaded(policy, function):
 
 
 def test_a_type_that_writes_files_is_not_loaded(policy, tmp_path):
-    _, _, fitted = policy
+    _, fitted = policy
     forged = FunctionTransformer(kw_args={"x": Forged(tmp_path / "written")})
     skops.io.dump(forged, tmp_path / "forged")
     with zipfile.ZipFile(tmp_path / "forged") as archive:

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.environments import holdout as divided
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.evaluate import probes as sampled
 from leaseboard.tasks.evaluate import trials
-from leaseboard.tasks.jobs.environments.holdout import Options
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.model import load
@@ -109,7 +107,7 @@ ENVIRONMENTS_ = [
 def test_a_policys_winner(race, mixed, space, tmp_path, task, environment, arm):
     data = mixed("number" if task == "regression" else "class")
     given = {"space": space(task), "arms": [arm], "optimiser": "random", **environment}
-    result, _, fitted = race("average", data, budget=2, environment=given)
+    result, fitted = race("average", data, budget=2, environment=given)
     model = again(fitted.model)
 
     features, target = fitted.dataset.features, fitted.dataset.target
@@ -143,7 +141,7 @@ def test_by_time_the_test_is_of_earlier_rows_and_the_model_knows_the_last(
     frame.to_parquet(tmp_path / "days.parquet")
     data = f"file:{tmp_path / 'days.parquet'}?target=y"
     budget = 1 if algorithm == "average" else None
-    result, _, fitted = race(algorithm, data, budget=budget, environment=given)
+    result, fitted = race(algorithm, data, budget=budget, environment=given)
     model, last = again(fitted.model), frame[["day"]].iloc[[int(days.argmax())]]
 
     assert fitted.test == result.metrics.get("test", result.score)
@@ -158,7 +156,7 @@ def test_by_time_the_test_is_of_earlier_rows_and_the_model_knows_the_last(
 def test_a_policys_winner_that_scores_otherwise_is_refused(mixed, space, tmp_path):
     environment = {"space": space("classification"), "optimiser": "random"}
     job = Job("random-joint", mixed("class"), 0, 0, budget=2, environment=environment)
-    result, _ = run_job(job, tmp_path)
+    result = run_job(job, tmp_path)
     other = dataclasses.replace(result, metrics={**result.metrics, "test": 0.123})
     unknown = dataclasses.replace(result, champion_seed=None)
 
@@ -169,38 +167,6 @@ def test_a_policys_winner_that_scores_otherwise_is_refused(mixed, space, tmp_pat
         fit(job, unknown)
 
 
-HOLDOUTS = [
-    ("number", {"scale_target": True, "max_rows": 200, "order": "kept"}),
-    ("class", {"positive": "low", "one_hot": "all", "drop": "said", "test_share": 0.4}),
-]
-
-
-@pytest.mark.parametrize(("target", "environment"), HOLDOUTS, ids=str)
-@pytest.mark.parametrize(
-    ("algorithm", "settings"),
-    [("apple", {"bits": 6}), ("linear", {}), ("apple-parallel", {"partitions": 2})],
-    ids=str,
-)  # fmt: skip
-def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, settings, target, environment):
-    environment = {"missing": "zero", **environment}
-    result, _, fitted = race(algorithm, mixed(target), environment=environment, settings=settings)
-    model = again(fitted.model)
-
-    options = Options(**environment)
-    n_rows = options.max_rows or N_ROWS
-    _, test = divided.split(n_rows, 0, test_share=options.test_share, order=options.order)
-    raw = sent(fitted.dataset.features.iloc[test])
-    learned, truth, predicted = model.estimator, fitted.dataset.target, model.predict(raw)
-
-    if target == "class":
-        one = np.isin(truth.iloc[test].astype(str), options.positive)
-        score = np.mean((predicted == model.classes[1]) != one)
-    else:
-        low, high = learned.offset, learned.offset + learned.factor
-        score = np.mean((predicted - truth.iloc[test]) ** 2) / (high - low) ** 2
-    assert fitted.test == result.score == pytest.approx(score, rel=1e-5)
-
-
 SELECTIONS = [
     ("full-run", {"configurations": 3, "test_fraction": 0.4}),
     ("early-stopped-cv", {"configurations": 3, "folds": 3}),
@@ -209,7 +175,7 @@ SELECTIONS = [
 
 @pytest.mark.parametrize(("algorithm", "environment"), SELECTIONS, ids=str)
 def test_a_selections_winner(race, mixed, tmp_path, algorithm, environment):
-    result, _, fitted = race(algorithm, mixed("class"), environment=environment)
+    result, fitted = race(algorithm, mixed("class"), environment=environment)
     model = again(fitted.model)
 
     divided = sampled.split(fitted.dataset, 0, environment.get("test_fraction", 0.2))
@@ -218,19 +184,3 @@ def test_a_selections_winner(race, mixed, tmp_path, algorithm, environment):
     truth = fitted.dataset.target.iloc[test].astype(str)
 
     assert np.mean(model.predict(raw) == truth) == fitted.test == result.score
-
-
-def test_what_leaves_no_model_or_takes_no_row_is_refused(race, tmp_path):
-    with pytest.raises(UsageError, match="the run left no model: only apple, linear"):
-        race("stage-poly", FRIED)
-    text = [f"film {i} was {'good' if i % 2 else 'bad'}, " * 20 for i in range(60)]
-    frame = pd.DataFrame({"text": text, "y": ["good", "bad"] * 30})
-    frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(UsageError, match="column 'text' holds free text, which only registered"):
-        race("linear", f"file:{tmp_path / 't.parquet'}")
-    _, _, fitted = race("linear", FRIED)
-    rows = fitted.dataset.features.head(3)
-    with pytest.raises(ValueError, match=r"column 'x2' is missing \(NaN\) in 3 rows: fill it in"):
-        fitted.model.predict(rows.assign(x2=np.nan))
-    with pytest.raises(ValueError, match="no column 'x3'"):
-        fitted.model.predict(rows.drop(columns="x3"))

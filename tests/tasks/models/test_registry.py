@@ -21,7 +21,7 @@ FRIED = "synthetic:fried?rows=400&seed=0"
 @pytest.fixture
 def add(uri, race):
     """Register one fitted model with scores of one's own."""
-    result, _, fitted = race("vanilla", FRIED)
+    result, fitted = race("vanilla", FRIED)
 
     def register_scores(scores, name="m", **fields):
         results = [
@@ -39,7 +39,7 @@ def aliases(uri):
 
 
 def test_a_challenger_loads_by_its_alias_and_predicts_as_ours(uri, policy, monkeypatch, tmp_path):
-    result, _, fitted = policy
+    result, fitted = policy
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     version = register(uri, "iris", fitted, [result], group="race")
     loaded = mlflow.pyfunc.load_model("models:/iris@challenger")
@@ -61,7 +61,7 @@ def test_a_challenger_loads_by_its_alias_and_predicts_as_ours(uri, policy, monke
 @pytest.fixture
 def raced(uri, race, tmp_path):
     """Return a function that logs one race and registers its winner, and the result."""
-    result, _, fitted = race("online-automl", FRIED)
+    result, fitted = race("online-automl", FRIED)
     more = [
         dataclasses.replace(result, key=f"k{i}", repetition=i, score=result.score * (1 + i / 10))
         for i in range(1, 8)

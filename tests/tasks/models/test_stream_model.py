@@ -96,5 +96,5 @@ def test_classes_are_learned_and_raced_by_the_same_labels(tmp_path):
     learned = StreamModel.for_table(frame, settings={"b": 3}).learn_table(frame)
     raced = run_job(Job("online-automl", data, 0, 0, settings={"b": 3}, environment=of), tmp_path)
 
-    assert learned.measures["error"] == raced[0].score
-    assert learned.measures["log_loss"] == pytest.approx(raced[0].metrics["log_loss"], rel=1e-9)
+    assert learned.measures["error"] == raced.score
+    assert learned.measures["log_loss"] == pytest.approx(raced.metrics["log_loss"], rel=1e-9)

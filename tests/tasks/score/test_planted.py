@@ -34,7 +34,7 @@ class Run:
         for number, job in enumerate(self.suite.jobs()):
             folder = self.out / f"{number}"
             folder.mkdir(parents=True)
-            result, _ = run_job(job, folder)
+            result = run_job(job, folder)
             folder.replace(results.job_folder(self.out, result.key))
             done.append(result)
         self.results = done
@@ -109,7 +109,7 @@ RACE = Suite(title="ChaCha, small", data=["synthetic:fried?rows=600&seed=0"],
 @pytest.fixture(scope="module")
 def races(tmp_path_factory):
     out = tmp_path_factory.mktemp("races")
-    return lambda: as_frame(to_frame(run_job(job, out)[0] for job in RACE.jobs()))
+    return lambda: as_frame(to_frame(run_job(job, out) for job in RACE.jobs()))
 
 
 @pytest.fixture(scope="module")

@@ -146,7 +146,7 @@ def test_an_arm_that_always_fails_is_retired_and_the_others_go_on(tmp_path):
 def test_arms_are_tuned_as_in_the_paper_of_a_policy_and_results_have_every_option(tmp_path):
     def options(name, **given):
         asked = job(name, GAUSSIANS, 7, environment={"protocol": "table", **given})
-        return run_job(asked, tmp_path)[0].environment_options
+        return run_job(asked, tmp_path).environment_options
 
     for name in ("er-ucb", "er-ucb-auto", "c-ucb", "epsilon-greedy", "softmax", "random-arm"):
         assert options(name) == pulls.Options(protocol="table", optimiser="random").model_dump()

@@ -38,7 +38,7 @@ def run(tmp_path):
     def run(algorithm, *, settings=None, **env):
         env = {"initial_rows": 300} | env
         job = Job(algorithm, DATA, 1, 7, settings=settings or {}, environment=env)
-        result, _ = run_job(job, folder)
+        result = run_job(job, folder)
         return result, list(read_log(folder / "events.jsonl.gz"))
 
     return run
@@ -69,12 +69,12 @@ def test_verdicts_represent_learners(tmp_path):
     data, found = "synthetic:near-ties?rows=1000", {}
     for name in ("full-run", "abc", "successive-halving"):
         job = Job(name, data, 1, 7, environment={"protocol": "verdicts", "initial_rows": 50})
-        found[name], _ = run_job(job, tmp_path)
+        found[name] = run_job(job, tmp_path)
     assert {result.metrics["configurations"] for result in found.values()} == {4.0}
     assert found["full-run"].score >= max(result.score for result in found.values())
     assert found["full-run"].cpu_seconds == pytest.approx(4 * 0.8)
     job = Job("full-run", data, 1, 8, environment={"protocol": "verdicts"})
-    assert run_job(job, tmp_path)[0].score != found["full-run"].score
+    assert run_job(job, tmp_path).score != found["full-run"].score
 
 
 def test_invalid_verdicts_are_refused(tmp_path):
@@ -96,13 +96,13 @@ def job(algorithm="lightgbm-default", **given):
 
 
 def test_a_job_is_scored_on_the_test_rows(tmp_path):
-    result, _ = run_job(job(budget=5.0), tmp_path)
+    result = run_job(job(budget=5.0), tmp_path)
 
     assert (result.status, result.metric, result.unit) == ("ok", "test_accuracy", "cpu_seconds")
     assert result.score > 0.8
     assert result.baseline
     assert result.cpu_seconds == result.metrics["spent_cpu_seconds"] > 0
-    again, _ = run_job(job(budget=5.0), tmp_path)
+    again = run_job(job(budget=5.0), tmp_path)
     assert (again.score, again.cpu_seconds) == (result.score, result.cpu_seconds)
     assert again.metrics["spent_cpu_seconds"] == 0
 
