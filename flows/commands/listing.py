@@ -60,7 +60,7 @@ def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
         case "algorithms":
             return columns, [(each.name, each.summary, each.source) for each in registry.ENTRIES]
         case "data":
-            return columns, inventory.catalogue(folder, environment.mirrors())
+            return columns, inventory.catalogue()
         case "suites":
             return ("name", "what", "size"), _suites(folder)
         case "metrics":

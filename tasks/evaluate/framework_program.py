@@ -48,9 +48,8 @@ def peak_memory_mb() -> float:
     Linux counts what the process that started this one held among what `resource` says of it, so
     it is asked for the process itself where there is a ``/proc``.
     """
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, all others KiB
     own, children = (
-        resource.getrusage(who).ru_maxrss * unit
+        resource.getrusage(who).ru_maxrss * 1024
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     if _STATUS.exists():

@@ -2,20 +2,13 @@
 
 Drawn are five learners of the ABC paper with 29 hyperparameters, by random search.
 Huang et al. (AAAI 2019) name the learners and the number of hyperparameters, not their domains.
-These are the usual ones of each learner.
 
-``paper``
-    Ordinary domains, forests and boosted trees that can learn a sample by heart among them.
-``bounded``
-    Domains in which no learner can, so that their accuracy on a sample of a few thousand rows
-    is close to what they reach in full, and the paper's bounds can separate them. Nothing
-    binds on a small sample only, because a model that is restricted there fits that sample worse
-    than a model from all rows does, against ABC's fitness assumption. So linear models are
-    hardly regularised (scikit-learn's C weighs the sum of the losses), leaves may hold few
-    rows, and boosting's penalties, which weigh against sums over a leaf, are small.
-``late``
-    Our own, and the opposite of ``bounded``: four learners whose curves cross late, so that the
-    best of a sample is not the best of all rows.
+These are domains in which no learner can learn a sample by heart, so that their accuracy on a
+sample of a few thousand rows is close to what they reach in full, and the paper's bounds can
+separate them. Nothing binds on a small sample only, because a model that is restricted there fits
+that sample worse than a model from all rows does, against ABC's fitness assumption. So linear
+models are hardly regularised (scikit-learn's C weighs the sum of the losses), leaves may hold few
+rows, and boosting's penalties, which weigh against sums over a leaf, are small.
 """
 
 from __future__ import annotations
@@ -23,9 +16,9 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import yaml
@@ -34,7 +27,6 @@ from pydantic import Field
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neural_network import MLPClassifier
 
-from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate import spaces
@@ -48,8 +40,6 @@ class CandidateOptions(SplitOptions):
 
     configurations: Annotated[int, Field(ge=1)] = 20
     """Number of drawn ones; the first N of a longer draw are the shorter draw."""
-    profile: Literal["bounded", "paper", "late"] = "bounded"
-    """The domains of the learners, see `leaseboard.tasks.evaluate.learners`."""
     test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """The share of rows that no configuration is trained on: the choice is tested on them."""
     probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
@@ -63,15 +53,9 @@ def on_split(
 
     The same seed draws and builds the same ones; see `split`.
     """
-    learner_seed = derive_seed(seed, "learner")
-
-    def build(parameters: Parameters) -> Any:
-        from leaseboard.tasks.evaluate import learners  # which a replay does not need
-
-        return learners.build(parameters, learner_seed)
-
-    drawn = draw_configurations(options.profile, options.configurations, seed)
-    return split(dataset, seed, options.test_fraction, made), drawn, build
+    drawn = draw_configurations(options.configurations, seed)
+    made_by = partial(build, seed=derive_seed(seed, "learner"))
+    return split(dataset, seed, options.test_fraction, made), drawn, made_by
 
 
 Domain = dict[str, Any] | list[Any]
@@ -79,13 +63,13 @@ Domain = dict[str, Any] | list[Any]
 
 
 @cache
-def profiles() -> dict[str, dict[str, dict[str, Domain]]]:
-    """Return the learners of each profile, in the order in which they alternate."""
-    found: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("profiles.yaml").read_text())
+def domains() -> dict[str, dict[str, Domain]]:
+    """Return the domains of each learner, in the order in which they alternate."""
+    found: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("domains.yaml").read_text())
     return found
 
 
-GRADIENT_STEPS = {"paper": 4000, "bounded": 1500}
+GRADIENT_STEPS = 1500
 """Gradient steps of a network on every sample, large or small.
 
 With a fixed number of epochs it would take few on a small sample and underfit it, which breaks
@@ -93,25 +77,25 @@ the fitness assumption of ABC's upper bound.
 """
 
 
-def identity(options: CandidateOptions) -> str:
+def identity() -> str:
     """Return a hash of the domains that configurations are drawn from: other ones, other jobs."""
-    return hashlib.sha256(repr(profiles()[options.profile]).encode()).hexdigest()[:12]
+    return hashlib.sha256(repr(domains()).encode()).hexdigest()[:12]
 
 
-def draw_configurations(profile: str, count: int, seed: int) -> list[Parameters]:
-    """Return the first `count` configurations of the sequence that `profile` and `seed` name.
+def draw_configurations(count: int, seed: int) -> list[Parameters]:
+    """Return the first `count` configurations of the sequence that `seed` names.
 
     The learners alternate. A longer draw begins with the shorter one, so that stored probes
     serve both.
     """
-    learners = list(profiles()[profile].items())
+    learners = list(domains().items())
     drawn: list[Parameters] = []
     for index in range(count):
         learner, space = learners[index % len(learners)]
-        rng = generator(seed, "configuration", profile, index)
+        rng = generator(seed, "configuration", "bounded", index)
         parameters = {name: _drawn(domain, rng) for name, domain in space.items()}
         if learner == "NeuralNetwork":
-            parameters["steps"] = GRADIENT_STEPS[profile]
+            parameters["steps"] = GRADIENT_STEPS
         drawn.append({"learner": learner, **parameters})
     return drawn
 
@@ -143,14 +127,8 @@ def build(parameters: Parameters, seed: int) -> Any:
     - `seed`: for the learner's own randomness.
     """
     values = {name: value for name, value in parameters.items() if name != "learner"}
-    learner = str(parameters.get("learner", ""))
-    if learner not in _LEARNERS:
-        raise unknown("learner", learner, _LEARNERS)
-    estimator, fixed = _LEARNERS[learner]
-    try:
-        return spaces.build(estimator, fixed | values, 0, seed)
-    except TypeError as error:  # a parameter that it does not have
-        raise UsageError(f"learner {learner}: {error}") from error
+    estimator, fixed = _LEARNERS[str(parameters["learner"])]
+    return spaces.build(estimator, fixed | values, 0, seed)
 
 
 @dataclass(eq=False, repr=False)
@@ -208,10 +186,7 @@ _LEARNERS: dict[str, tuple[str, Parameters]] = {
         "lightgbm:LGBMClassifier",
         {**spaces.LIGHTGBM, "force_row_wise": True},
     ),
-    "EpochsNetwork": ("sklearn.neural_network:MLPClassifier", {}),
-    "NaiveBayes": ("sklearn.naive_bayes:GaussianNB", {}),
     "NeuralNetwork": (f"{__name__}:FixedStepNetwork", {}),
     "RandomForest": ("sklearn.ensemble:RandomForestClassifier", {"n_jobs": 1}),
-    "SigmoidSVM": ("sigmoid_svm", {}),
 }
 """Of each kind the recipe or class, see `spaces.build`, and its fixed parameters."""

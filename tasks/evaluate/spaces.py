@@ -369,19 +369,6 @@ def _lightgbm(values: Values, n_features: int, seed: int) -> Any:
     return _made("lightgbm:LGBMClassifier", LIGHTGBM | values, seed)
 
 
-def _sigmoid_svm(values: Values, n_features: int, seed: int) -> Any:
-    """Return an SVM on 50 landmarks of a sigmoid kernel, trained by SGD for three epochs."""
-    from sklearn.kernel_approximation import Nystroem
-    from sklearn.linear_model import SGDClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    alpha = values.pop("alpha")
-    kernel = Nystroem("sigmoid", **values, n_components=50, random_state=seed)
-    svm = SGDClassifier(alpha=alpha, max_iter=3, tol=None, random_state=seed)
-    return make_pipeline(kernel, StandardScaler(), svm)
-
-
 RECIPES: Mapping[str, Recipe] = {
     "adaboost": _adaboost,
     "decision_tree": _decision_tree,
@@ -395,6 +382,5 @@ RECIPES: Mapping[str, Recipe] = {
     "multinomial_nb": _multinomial_nb,
     "passive_aggressive": _passive_aggressive,
     "random_forest": _forest("sklearn.ensemble:RandomForestClassifier"),
-    "sigmoid_svm": _sigmoid_svm,
     "svr": _with_scaled_target("sklearn.svm:SVR", _made),
 }

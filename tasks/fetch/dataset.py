@@ -93,8 +93,8 @@ class Dataset:
     source: str = ""
     licence: str = ""
     """Where the data come from, and under which terms."""
-    rows_available: int | None = None
-    """Rows of the source before any option left some out; None where that is not known."""
+    rows_available: int = 0
+    """Rows of the source before any option left some out."""
     split: str | None = None
     """How its rows are divided, see `leaseboard.tasks.preprocess.splits.SplitBy`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -145,8 +145,7 @@ def finish(table: RawTable, options: Options, text: str) -> Dataset:
         digest=digest_of(features, target, task),
         source=table.source,
         licence=table.licence,
-        # With `first_rows` a reader stops there, so how many more there are is not known.
-        rows_available=len(table.frame) if options.first_rows is None else None,
+        rows_available=len(table.frame),
         facts=facts_of(features, target),
     )
 

@@ -40,14 +40,14 @@ TEXTS = "string[pyarrow]"
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
 
-def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> RawTable:
+def read(name: str, texts: Collection[str] = ()) -> RawTable:
     """Return the table in the file `name`; its suffix says the format.
 
     Columns of a csv that are among `texts` are texts, also if they look like numbers.
     """
     path = Path(name).expanduser()
     reader = reader_of(path, name)
-    frame = read_csv(path, rows, texts) if reader is read_csv else reader(path, rows)
+    frame = read_csv(path, texts) if reader is read_csv else reader(path)
     return RawTable(frame, path.stem, source=path.name, by_hand=True)
 
 
@@ -61,9 +61,9 @@ def as_written(path: Path) -> pd.DataFrame:
 
     reader = reader_of(path, str(path))
     if reader is read_parquet:
-        return _parquet(path, None, types_mapper=pd.ArrowDtype)
+        return _parquet(path, types_mapper=pd.ArrowDtype)
     if reader is not read_csv:
-        return reader(path, None)
+        return reader(path)
     layout, text = _layout(path), pa.string()
     names = _arrow_table(path, layout, {}).column_names
     table = _arrow_table(path, layout, dict.fromkeys(names, text), gaps=[""])
@@ -82,26 +82,20 @@ def reader_of(path: Path, name: str) -> Reader:
     return reader
 
 
-def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
-    """Read a parquet file, or of its row groups those with the first `rows` rows."""
+def read_parquet(path: Path) -> pd.DataFrame:
+    """Read a parquet file."""
     # Column by column, each freed once it is converted: one copy in memory, not two.
-    return _parquet(path, rows, split_blocks=True, self_destruct=True, date_as_object=False)
+    return _parquet(path, split_blocks=True, self_destruct=True, date_as_object=False)
 
 
-def _parquet(path: Path, rows: int | None, **conversion: Any) -> pd.DataFrame:
+def _parquet(path: Path, **conversion: Any) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
-            groups, have = [], 0
-            for group in range(file.num_row_groups):
-                if rows is not None and have >= rows:
-                    break
-                groups.append(group)
-                have += file.metadata.row_group(group).num_rows
             nested = [each for each in file.schema_arrow if pa.types.is_nested(each.type)]
-            table = None if nested else _with_index(file.read_row_groups(groups))
+            table = None if nested else _with_index(file.read())
         if table is not None:
             table.validate(full=True)  # texts that are not UTF-8, codes of no category
             return table.to_pandas(ignore_metadata=True, **conversion)
@@ -131,7 +125,7 @@ def _with_index(table: pa.Table) -> pa.Table:
     return table
 
 
-def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
+def read_csv(path: Path, texts: Collection[str] = ()) -> pd.DataFrame:
     """Read a csv file in UTF-8 with a header line.
 
     The separator is a comma, semicolon, tab or bar, or what a first line ``sep=`` says.
@@ -230,7 +224,7 @@ def _without(gaps: Collection[str], column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(missing, pa.scalar(None, pa.string()), column)
 
 
-def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
+def read_arff(path: Path) -> pd.DataFrame:
     """Read an arff file; declared nominal values keep their order, and ``?`` is missing."""
     import arff
 
@@ -284,7 +278,7 @@ def _plain_arff(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def read_libsvm(path: Path, rows: int | None = None) -> pd.DataFrame:
+def read_libsvm(path: Path) -> pd.DataFrame:
     """Read a libsvm file as a dense table of float32, columns ``f1`` ... and at last ``label``."""
     from sklearn.datasets import load_svmlight_file
 
@@ -318,7 +312,7 @@ def is_index(name: str) -> bool:
     return re.fullmatch(r"f[1-9]\d*", name) is not None
 
 
-Reader = Callable[[Path, int | None], pd.DataFrame]
+Reader = Callable[[Path], pd.DataFrame]
 
 READERS: dict[str, Reader] = {
     ".parquet": read_parquet,

@@ -32,23 +32,21 @@ from leaseboard.tasks.machine.terminal import counted
 ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
 
-def catalogue(
-    conf: Path | None = None, mirrors: Iterable[str | Path] = ()
-) -> list[tuple[str, str, str]]:
+def catalogue() -> list[tuple[str, str, str]]:
     """Return reference, summary and source of every known dataset.
 
     These are named and embedded ones, those of mirrors, and public sources.
     """
     listed = {}
-    for name in loading.names(conf):
-        known = loading.read_named(name, conf)
+    for name in loading.names():
+        known = loading.read_named(name)
         listed[name] = known.about, known.reference
     for name, each in synthetic.GENERATORS.items():
         listed[f"synthetic:{name}"] = each.summary(), "generator"
     for source, sets in loading.PACKAGES.items():
         if source != "river" or venv.is_installed("river"):
             listed |= {f"{source}:{name}": (name, source) for name in sets}
-    for entry in loading.mirrored(environment.mirrors(tuple(map(Path, mirrors)))).values():
+    for entry in loading.mirrored(environment.mirrors()).values():
         summary = "{name}, {task}, {rows} x {features}".format(**entry)
         listed[_reference(entry["id"])] = summary, entry["source"]
     for name, row in public_sources().items():

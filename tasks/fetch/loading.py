@@ -228,14 +228,14 @@ class Named(Options):
     """One line for ``leaseboard list``."""
 
 
-def names(conf: Path | None = None) -> list[str]:
+def names() -> list[str]:
     """Return the names of files of ``conf/data``, the user's and the shipped."""
-    return sorted(environment.conf_files("data", conf))
+    return sorted(environment.conf_files("data"))
 
 
-def read_named(name: str, conf: Path | None = None) -> Named:
+def read_named(name: str) -> Named:
     """Return the file ``conf/data/<name>.yaml``; UsageError names the key that is wrong."""
-    return load_yaml(environment.conf_files("data", conf)[name], Named)
+    return load_yaml(environment.conf_files("data")[name], Named)
 
 
 def resolve(reference: Reference) -> Reference:
@@ -320,7 +320,7 @@ def _parse(text: str) -> tuple[Reference, Any]:
 
 def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) -> RawTable:
     """Return the table of a reference that has a source, before its options are applied."""
-    name, rows = reference.name, options.first_rows
+    name = reference.name
     match reference.source:
         case "synthetic":
             return synthetic.read(name, options)
@@ -333,9 +333,9 @@ def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) 
         case "openml" if name not in mirrored(mirrors):
             return read_openml(name)
         case "openml" | "mirror":
-            return read_mirror(name, mirrors, rows)
+            return read_mirror(name, mirrors)
         case _:
-            return files.read(name, rows)
+            return files.read(name)
 
 
 CATALOGUE = "catalogue.csv"
@@ -374,13 +374,13 @@ def check_mirrored(entry: Mapping[str, str]) -> None:
         )
 
 
-def read_mirror(name: str, mirrors: tuple[Path, ...], rows: int | None = None) -> RawTable:
+def read_mirror(name: str, mirrors: tuple[Path, ...]) -> RawTable:
     """Return the dataset `name` of the mirrors; DataUnavailableError if none has it."""
     known = mirrored(mirrors)
     if name in known:
         entry = known[name]
         check_mirrored(entry)
-        frame = files.read_parquet(Path(entry["path"]), rows)
+        frame = files.read_parquet(Path(entry["path"]))
         task = entry["task"].partition(" ")[0]  # "regression (threshold delay for classification)"
         given = entry["target"] or None, task or None, entry["source"], entry["licence"]
         return RawTable(frame, entry["name"], *given)

@@ -37,14 +37,10 @@ class Column(BaseModel):
 
 
 def describe(features: pd.DataFrame) -> tuple[Column, ...]:
-    """Return the columns of a dataset's features; a ValueError names a column of free text."""
+    """Return the columns of a dataset's features."""
     found = []
     for name, column in features.items():
         kind = columns.kind_of(column)
-        if kind == "text":
-            raise ValueError(
-                f"column {name!r} holds free text, which only registered models of streams take"
-            )
         dtype = {"dtype": str(column.dtype)} if kind == "number" else {}
         categories = tuple(column.cat.categories) if kind == "category" else ()
         found.append(Column(name=str(name), kind=kind, categories=categories, **dtype))

@@ -26,7 +26,6 @@ TRUSTED = frozenset(
         "leaseboard.tasks.models.automl.policy_search.EnsembleMember",
         "leaseboard.tasks.models.automl.estimators.AutoMLClassifier",
         "leaseboard.tasks.models.automl.estimators.AutoMLRegressor",
-        "leaseboard.tasks.models.automl.search.SelectionSearch",
         "leaseboard.tasks.preprocess.encoders.TableEncoder",
         "leaseboard.tasks.preprocess.encoders.UnitRangeEncoder",
     }

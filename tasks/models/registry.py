@@ -21,7 +21,6 @@ from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import installed, variable_set
 from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.model import FILE, TableModel, load_file
-from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.summary import literal
 from leaseboard.tasks.track.store import experiment, open_store, reported
 from leaseboard.tasks.track.writers import every
@@ -41,8 +40,6 @@ VERSIONS, NOTE = "mlflow.modelVersions", "mlflow.note.content"
 """MLflow's own tags of a logged model, of which its page shows versions and description."""
 STORE = "MLFLOW_TRACKING_URI"
 """The variable that names MLflow's store."""
-MOST_DESCRIPTION = 5000
-"""Characters that MLflow takes."""
 _CODE = Path(__file__).with_name("served.py")
 
 
@@ -130,7 +127,7 @@ def log(
             f"models:/{whole.model_id}",
             run_id=run_id,
             tags=dict(tags),
-            description=description[:MOST_DESCRIPTION],
+            description=description,
             model_id=whole.model_id,
         )
     named = json.dumps([{"name": name, "version": str(version.version)}])
@@ -242,7 +239,7 @@ def register(uri: str, name: str, fitted: Fitted, results: Iterable[Result], *, 
 
 def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str], str]:
     """Return the tags of a winner's version, and its description."""
-    first, features = results[0], fitted.dataset.features
+    first = results[0]
     mean = math.fsum(result.score or 0.0 for result in results) / len(results)
     tags = {
         KEY: first.key,
@@ -250,14 +247,6 @@ def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str
         "leaseboard.data": first.data,
         SCORE: f"{first.metric} {mean:.6g} (n={len(results)})",
     }
-    better = {"min": "less", "max": "more"}[first.direction]
-    about = (
-        f"The model of **{literal(first.name)}** on {literal(first.data)} ({len(features):,} rows,"
-        f" {features.shape[1]} features, {fitted.dataset.task}, digest {first.digest[:12]})."
-        f"\n\n`score` is {metric_title(first.metric)}, {better} is better: {first.score:.6g} of"
-        f" this model, {mean:.6g} the mean of {len(results)} repetitions."
-    )
     if fitted.test is not None:
         tags["leaseboard.test"] = f"{fitted.test:.6g}"
-        about += f" Its score on rows that it has not seen: {fitted.test:.6g}."
-    return tags, about
+    return tags, f"The model of **{literal(first.name)}** on {literal(first.data)}."

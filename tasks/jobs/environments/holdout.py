@@ -108,7 +108,8 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     with naming(dataset.reference):
         if options.missing == "refuse":
             refuse_gaps(features)
-        encode = encoder(dataset, options, seed)
+        encode = SparseEncoder(options.missing, options.clip, options.scale)
+        encode.fit(features.iloc[train])
         rows = as_rows(encode.transform(features))
         target, classes = _labels(dataset, options, seed)
         check_labels(target)
@@ -121,13 +122,6 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     )
     low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
     return Holdout(train_part, test_part, encode.names_, dataset.task, classes, high - low)
-
-
-def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
-    """Return the encoder of the features, fitted on the training rows."""
-    train, _ = options.divided(dataset, seed)
-    scaled = SparseEncoder(options.missing, options.clip, options.scale)
-    return scaled.fit(_columns(dataset, options).iloc[train])
 
 
 def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:

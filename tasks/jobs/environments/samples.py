@@ -41,7 +41,7 @@ class SelectionOptions(KindOptions, CandidateOptions):
 
     def identity(self) -> str:
         """See `learners.identity`."""
-        return learners.identity(self)
+        return learners.identity()
 
     def shared_by(self, seed: int) -> Any:
         """Return the seed and what divides the rows."""

@@ -354,14 +354,11 @@ class PolicySearch:
         admitted = of(self.events, ConfigurationAdmitted)
         parameters = {each.configuration: dict(each.parameters) for each in admitted}
         scores = {each.order.seed: each.score for each in judged}
-        # Of a trial that went on, the last part has the score of all.
-        finished = of(self.events, TrialFinished)
-        last = {each.seed: each.configuration for each in finished if each.status == "ok"}
         rows = list[dict[str, Any]]()
-        for event in finished:
+        for event in of(self.events, TrialFinished):
             own = parameters[event.configuration]
             row = {"arm": own.pop("arm"), "score": math.nan, "weight": 0.0}
-            if last.get(event.seed) == event.configuration and event.seed in scores:
+            if event.status == "ok" and event.seed in scores:
                 row |= {"score": scores[event.seed], "weight": weights.get(event.seed, 0.0)}
             same = ("reward", "cpu_seconds", "wall_seconds", "status", "reason")
             row |= {name: getattr(event, name) for name in same}

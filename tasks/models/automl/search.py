@@ -31,9 +31,7 @@ from leaseboard.algorithms.events import (
     Parameters,
     ProbeFinished,
     Started,
-    from_json,
     of,
-    to_json,
 )
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled
@@ -186,7 +184,7 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_name_ = self._names[auditor.champion]
         self.best_params_ = params[auditor.champion]
         self.best_score_ = auditor.close().score
-        self._log = "\n".join(map(to_json, log))
+        self.events_ = tuple(log)
         self.choice_ = clone(made[self.best_name_])
         for fitted in ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_"):
             vars(self).pop(fitted, None)  # of an earlier fit
@@ -246,19 +244,15 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._fitted("decision_function")(X)
 
     @property
-    def events_(self) -> tuple[Event, ...]:
-        """The search, as `leaseboard.algorithms.events` describes it."""
-        check_is_fitted(self, "_log")
-        return tuple(map(from_json, self._log.split("\n")))
-
-    @property
     def leaderboard_(self) -> pd.DataFrame:
         """All configurations by number, the best first."""
+        check_is_fitted(self, "events_")
         return table(self.events_, self._names)
 
     @property
     def guarantee_(self) -> str:
         """The guarantee for the choice, its assumption, and what was seen to break it."""
+        check_is_fitted(self, "events_")
         return guarantee(self.events_, self._names)
 
     @property

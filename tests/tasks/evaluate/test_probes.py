@@ -153,7 +153,7 @@ def test_a_class_that_a_small_sample_misses_harms_no_learner(samples, probes):
     labels = samples.labels.copy()
     labels[300::7] = 2
     rare = Samples(features=samples.features, labels=labels, train_rows=400)
-    drawn = learners.draw_configurations("bounded", 5, seed=2)
+    drawn = learners.draw_configurations(5, seed=2)
     drawn = [{**each, "steps": 20} if "steps" in each else each for each in drawn]
     given = {"build": lambda **each: learners.build(each, seed=1), "samples": rare}
     found = probes(drawn, **given, store=False, probe_seconds=None)

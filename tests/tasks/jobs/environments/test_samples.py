@@ -16,8 +16,8 @@ from leaseboard.tasks.jobs.run import run_job
 DATA = "synthetic:waveform?rows=3000&seed=0"
 NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
 QUICK = [
-    {"learner": "NaiveBayes"},
-    {"learner": "NaiveBayes", "var_smoothing": 0.9},
+    {"learner": "LogisticRegression", "max_iter": 50},
+    {"learner": "LogisticRegression", "max_iter": 50, "C": 1e-4},
     {"learner": "RandomForest", "n_estimators": 2, "max_depth": 1},
     {"learner": "RandomForest", "n_estimators": 2, "max_depth": 4},
 ]
