@@ -11,16 +11,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import typer
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.machine import terminal
 from leaseboard.tasks.machine.terminal import harmless, printing
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.folder.results import Damage
 
 _listeners: list[Callable[[str], None]] = []
 _quiet = False
@@ -92,7 +88,7 @@ def check_file(path: Path) -> None:
         raise UsageError(f"cannot write {str(path)!r}: name a file in a writable folder")
 
 
-def say_damage(found: Iterable[Damage]) -> None:
+def say_damage(found: Iterable[object]) -> None:
     """Print a line on standard error for each damaged file."""
     for damage in found:
         say(f"leaseboard: {damage}", err=True)

@@ -46,9 +46,7 @@ def merge(folders: list[Path], out: Path) -> Merged:
     of other code, data or settings do. Nothing is written.
     """
     results.put_back(out)
-    shown = results.rows(out) if (out / results.TABLE).is_file() else []
-    undone = [row for row in shown if row.status == UNDONE]
-    here = {result.key: result for result in (*results.current(out), *undone)}
+    here = {row.key: row for row in results.rows(out)}
     suite = _one_suite([*folders, out])
     every: dict[str, list[tuple[Result, Path]]] = {}
     for folder in (out, *folders):
@@ -146,7 +144,7 @@ def surplus_jobs(out: Path, keep: int = 1) -> list[Result]:
     They are all but the `keep` newest of each algorithm, dataset and repetition. A leaderboard
     stays whole: the rows of the folder's own table stay, too, unless nothing is kept.
     """
-    shown = {result.key for result in results.current(out)}
+    shown = {row.key for row in results.rows(out)}
     newer, gone = Counter[tuple[str, str, int]](), []
     for result in sorted(results.read_results(out), key=lambda r: r.started, reverse=True):
         newer[place(result)] += 1
@@ -163,11 +161,7 @@ def size_of(out: Path, jobs: Iterable[Result]) -> int:
 def remove_jobs(out: Path, jobs: Iterable[Result]) -> None:
     """Remove jobs from a folder that this process has locked; a run without jobs goes whole."""
     gone = {result.key for result in jobs}
-    if (out / results.TABLE).is_file():  # with the jobs whose files are damaged
-        left = set(results.read_table(out / results.TABLE)["key"]) - gone
-    else:
-        left = {result.key for result in results.read_results(out)} - gone
-    if left:
+    if left := {row.key for row in results.rows(out)} - gone:
         results.keep_rows(out, left)
     else:
         for name in (results.TABLE, *PAGES, results.SUITE_FILE):

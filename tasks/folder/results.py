@@ -240,18 +240,14 @@ def read_results(out: Path) -> list[Result]:
     return sorted(results, key=lambda r: (r.data, r.name, r.repetition, r.key))
 
 
-def damaged(out: Path) -> list[Damage]:
-    """Return all damage in the folder: of results, and of logs to the last byte.
+def damaged(out: Path) -> list[str]:
+    """Return a line for each damaged file in the folder: of results, and of logs to the last byte.
 
     With a table only jobs count that it names: those of earlier code may have another form.
     """
-    found = [found for found in _looks(out, whole_log=True) if isinstance(found, Damage)]
-    if not (out / TABLE).is_file():
-        return found
-    files = [job_folder(out, str(key)) / RESULT for key in read_table(out / TABLE)["key"]]
-    folders = {file.parent for file in files}
-    missing = [Damage(file, "is missing") for file in files if not file.is_file()]
-    return [each for each in found if each.path.parent in folders] + missing
+    if (out / TABLE).is_file():
+        return [row.reason for row in rows(out) if row.status == UNDONE]
+    return [str(each) for each in _looks(out, whole_log=True) if isinstance(each, Damage)]
 
 
 def _looks(out: Path, *, whole_log: bool = False) -> Iterator[Result | Damage | None]:
@@ -260,15 +256,8 @@ def _looks(out: Path, *, whole_log: bool = False) -> Iterator[Result | Damage | 
 
 
 def current(out: Path) -> list[Result]:
-    """Return the results that the folder's table names, all without a table.
-
-    Results of earlier code stay in the folder, and are on no leaderboard.
-    """
-    found = read_results(out)
-    if not (out / TABLE).is_file():
-        return found
-    keys = set(read_table(out / TABLE)["key"])
-    return [result for result in found if result.key in keys]
+    """Return the results that a leaderboard of the folder shows, without those not done."""
+    return [row for row in rows(out) if row.status != UNDONE]
 
 
 def put(out: Path, folder: Path) -> None:
@@ -351,11 +340,14 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def rows(out: Path) -> list[Result]:
-    """Return what a leaderboard of the folder shows.
+    """Return what a leaderboard of the folder shows: all results without a table.
 
     The table chooses the results, and may name them apart; their content is that of the
-    results alone. A job whose result is damaged or missing is shown as not done.
+    results alone. A job whose result is damaged or missing is shown as not done. Results of
+    earlier code stay in the folder, and are on no leaderboard.
     """
+    if not (out / TABLE).is_file():
+        return read_results(out)
     shown = []
     for row in read_table(out / TABLE).itertuples():
         places = {"name": row.name, "data": row.data, "repetition": row.repetition}
@@ -367,15 +359,6 @@ def rows(out: Path) -> list[Result]:
             same = {name: getattr(row, name) for name in _IDENTITY}
             shown.append(Result(**same, **places, status=UNDONE, reason=str(found)))
     return shown
-
-
-def shown_at(path: Path) -> list[Result] | pd.DataFrame:
-    """Return what a leaderboard shows of a run folder (see `rows`) or of the table `path`."""
-    path = path / TABLE if path.is_dir() else path
-    if not path.is_file():
-        raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
-    whole = path.name == TABLE and (path.parent / "jobs").is_dir()
-    return rows(path.parent) if whole else read_table(path)
 
 
 def place_in_mlflow(out: Path) -> dict[str, Any]:

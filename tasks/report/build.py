@@ -25,8 +25,10 @@ from leaseboard.tasks.folder.results import (
     SUITE_FILE,
     place_in_mlflow,
     read_damaged_log,
-    shown_at,
     write_atomically,
+)
+from leaseboard.tasks.folder.results import (
+    rows as rows_shown,
 )
 from leaseboard.tasks.jobs.checks import ALARM, Diagnostic, find
 from leaseboard.tasks.jobs.job import plain_value
@@ -310,7 +312,7 @@ def build(
 
     Returns the path of the page.
     """
-    frame = as_frame(shown_at(out))
+    frame = as_frame(rows_shown(out))
     found, mlflow = found or compared(frame, suite), place_in_mlflow(out)
     made = Material(out.name, frame, suite, found, *read_logs(out, frame), mlflow)
     makers = counted(SECTIONS, "building the page", "sections")

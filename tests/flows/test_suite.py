@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.folder.results import rows
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.track import tracker as recorder
 
@@ -28,7 +28,7 @@ def test_jobs_run_once_and_are_recorded(runner):
     assert first.problems == second.problems == []
     assert first.results == second.results
     assert stamps == {path: path.stat().st_mtime_ns for path in runner.out.rglob("result.json")}
-    assert list(as_frame(shown_at(runner.out))["score"]) == [0.1, 0.2, 0.1, 0.2]
+    assert list(as_frame(rows(runner.out))["score"]) == [0.1, 0.2, 0.1, 0.2]
     assert len(runner.runs("job")) == 4
     assert len(runner.runs("configuration")) == 4 * CONFIGURATIONS
     (suite,) = runner.runs("suite")

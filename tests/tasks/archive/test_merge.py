@@ -7,7 +7,7 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.archive.runs import merge
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.folder.results import rows
 from leaseboard.tasks.score.frame import as_frame
 
 
@@ -38,7 +38,7 @@ def contents(out):
         for path in out.rglob("*")
         if path.is_file() and path.suffix != ".parquet"
     }
-    return files, as_frame(shown_at(out)).to_json()
+    return files, as_frame(rows(out)).to_json()
 
 
 def test_one_that_is_ok_wins_then_the_older_one(machine, out):

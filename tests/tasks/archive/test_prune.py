@@ -7,7 +7,7 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.archive import runs as prune
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.folder.results import rows
 from leaseboard.tasks.score.frame import as_frame
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -53,12 +53,12 @@ def pruned(run, keep=1):
 
 
 def test_results_of_older_code_are_removed_and_the_leaderboard_stays(run):
-    before = list(as_frame(shown_at(run))["key"])
+    before = list(as_frame(rows(run))["key"])
     jobs = prune.surplus_jobs(run)
     assert prune.size_of(run, jobs) > 1000
     assert [job.key for job in pruned(run)] == ["k0", "k1"]
     assert sorted(path.name for path in (run / "jobs").iterdir()) == ["k2", "other"]
-    assert list(as_frame(shown_at(run))["key"]) == before
+    assert list(as_frame(rows(run))["key"]) == before
     assert prune.surplus_jobs(run) == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaseboard.tasks.folder.results import load_result, shown_at, write_result
+from leaseboard.tasks.folder.results import load_result, rows, write_result
 from leaseboard.tasks.report import build
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
 from leaseboard.tasks.score.summary import compared
@@ -73,7 +73,7 @@ def test_a_damaged_log_is_reported_and_the_rest_is_shown(run_folder, suite):
 
 def test_the_page_links_to_the_runs_in_mlflow_where_it_has_any(built_folder, suite):
     (built_folder / "mlflow.json").write_text('{"ui": "https://ui.example", "jobs": "7"}')
-    found = compared(shown_at(built_folder), suite)
+    found = compared(rows(built_folder), suite)
     read = read_page(build.build(built_folder, suite, found))
     links = [link.partition("?")[0] for link in read.loads if link.startswith("https:")]
     assert links == ["https://ui.example/#/experiments/7/runs"] * 2

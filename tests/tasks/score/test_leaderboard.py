@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.leaderboard import (
     FAILED,
@@ -65,7 +64,7 @@ def test_ranks(case):
     assert found.ranks()["x"].tolist() == pytest.approx(expected, nan_ok=True)
 
 
-def test_what_one_leaderboard_cannot_compare_is_refused(tmp_path):
+def test_what_one_leaderboard_cannot_compare_is_refused():
     frame = as_frame(frame_of({("a", "x"): [1.0], ("b", "x"): [2.0]}))
     frame.loc[0, "metric"] = "accuracy"
     with pytest.raises(UsageError, match="accuracy, progressive_mse"):
@@ -73,8 +72,6 @@ def test_what_one_leaderboard_cannot_compare_is_refused(tmp_path):
     frame = frame_of({("a", "x"): [1.0, 2.0]}).assign(repetition=0)
     with pytest.raises(UsageError, match="two results for a on x, repetition 0"):
         as_frame(frame)
-    with pytest.raises(UsageError, match=r"no results at .*results\.parquet"):
-        as_frame(shown_at(tmp_path))
 
 
 def test_normalised_score_is_0_for_vanilla_and_1_for_exhaustive():
