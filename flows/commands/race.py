@@ -100,7 +100,6 @@ def race(
         attempts.append(_run(job, out))
         if number < asked:
             _show(attempts[-1], as_json=as_json, debug="debug" in context.obj)
-        _keep(attempts[-1])
     results = [attempt.result for attempt in attempts]
     with redirect_stdout(sys.stderr) if as_json else nullcontext():  # the JSON stays alone
         if any(result.status == "ok" for result in results):
@@ -143,7 +142,7 @@ def _run(job: Job, out: Path) -> Attempt:
 
     Untrusted code runs in a worker, as in a suite.
     """
-    from leaseboard.tasks.folder.results import EVENTS
+    from leaseboard.tasks.folder.results import EVENTS, write_result
     from leaseboard.tasks.jobs.described import is_untrusted
     from leaseboard.tasks.pool.workers import run_one
 
@@ -160,7 +159,9 @@ def _run(job: Job, out: Path) -> Attempt:
         shutil.rmtree(home)
         raise
     log = home / EVENTS
-    return replace(made, result=replace(made.result, events=str(log) if log.exists() else None))
+    result = replace(made.result, events=str(log) if log.exists() else None)
+    write_result(home, result)
+    return replace(made, result=result)
 
 
 def _show_budget(shown: Activity, event: Event) -> None:
@@ -185,16 +186,6 @@ def _show(attempt: Attempt, *, as_json: bool, debug: bool) -> None:
         say(json.dumps(_row(result)))
     elif result.status == "ok":
         _print(result)
-
-
-def _keep(attempt: Attempt) -> None:
-    """Write the result of a job, and where it crashed in this process."""
-    from leaseboard.tasks.folder.results import LOG, write_result
-
-    assert attempt.folder is not None
-    write_result(attempt.folder, attempt.result)
-    if attempt.trace:
-        (attempt.folder / LOG).write_text(attempt.trace, encoding="utf-8")
 
 
 def _row(result: Result) -> dict[str, Any]:

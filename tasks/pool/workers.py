@@ -19,10 +19,11 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
@@ -41,11 +42,8 @@ START = Limits(wall_seconds=120.0)
 """How long a worker may import; no job is charged for it."""
 STALE_BYTES = 1 << 30
 """Memory of a worker above which it takes no further job, so that the next starts small."""
-CHUNK_BYTES = 1 << 16
 TAIL_BYTES = 1 << 14
 """Bytes at the end of a log that was cut: a traceback is there."""
-JOIN_SECONDS = 10.0
-"""How long a log is waited for whose pipe a process holds that could not be killed."""
 
 
 class StoppedError(LeaseboardError):
@@ -53,54 +51,32 @@ class StoppedError(LeaseboardError):
 
 
 class _Log:
-    """Pipe for what a job prints, and a thread that writes its log: the head, then the tail.
+    """File of what a job prints, of which the middle is left out if it is longer than a limit.
 
-    No byte reaches the disk but by the thread, so the log is as short as its limit, however busy
-    the machine is. Without this process a writer gets a SIGPIPE.
-
-    - `megabytes`: how much is kept whole; of more the middle is left out. None keeps all.
+    - `megabytes`: how long it may be; None keeps all.
     """
 
     def __init__(self, path: Path, megabytes: float | None) -> None:
-        self.fault: OSError | None = None
-        """Why the log could not be written."""
-        self._path, self._megabytes = path, megabytes
-        self._pipe, self.descriptor = os.pipe()
-        self._thread = threading.Thread(target=self._read, name="log", daemon=True)
-        self._thread.start()
+        self._path, self._file = path, path.open("ab+", buffering=0)  # all writers append
+        self.descriptor = self._file.fileno()
+        self._most = sys.maxsize if megabytes is None else int(megabytes * 1e6)
+        said = f"the job printed more than {megabytes} MB, the limit output_mb"
+        self._mark = f"\n[cut here: {said}; what it printed last:]\n".encode()
+
+    def cut(self) -> None:
+        """Leave out the middle if it is too long; what is printed next comes after its end."""
+        size = os.fstat(self.descriptor).st_size
+        if size > self._most:
+            tail = os.pread(self.descriptor, TAIL_BYTES, size - TAIL_BYTES)
+            os.ftruncate(self.descriptor, max(0, self._most - TAIL_BYTES))
+            self._file.write(self._mark + tail)
 
     def close(self) -> None:
-        """Wait for what was printed; an empty log is removed. No writer may be running."""
-        os.close(self.descriptor)
-        self._thread.join(JOIN_SECONDS)
-        if self._path.is_file() and not self._path.stat().st_size:
-            self._path.unlink()
-
-    def _read(self) -> None:
-        with os.fdopen(self._pipe, "rb", buffering=0) as pipe:
-            try:
-                with self._path.open("wb") as file:
-                    self._copy(pipe, file)
-            except OSError as error:
-                self.fault = error
-                while pipe.read(CHUNK_BYTES):  # a job does not wait for a disk
-                    pass
-
-    def _copy(self, pipe: BinaryIO, file: BinaryIO) -> None:
-        most = self._megabytes
-        room = sys.maxsize if most is None else max(0, int(most * 1e6) - TAIL_BYTES)
-        tail, is_cut = b"", False
-        while printed := pipe.read(CHUNK_BYTES):
-            file.write(printed[:room])
-            file.flush()
-            tail += printed[room:]
-            room = max(0, room - len(printed))
-            is_cut = is_cut or len(tail) > TAIL_BYTES
-            tail = tail[-TAIL_BYTES:]
-        if is_cut:
-            said = f"the job printed more than {most:g} MB, the limit output_mb"
-            file.write(f"\n[cut here: {said}; what it printed last:]\n".encode())
-        file.write(tail)
+        """Cut and close it; an empty one is removed. No writer may be running."""
+        self.cut()
+        if not os.fstat(self.descriptor).st_size:
+            self._path.unlink(missing_ok=True)
+        self._file.close()
 
 
 class _Worker:
@@ -238,9 +214,14 @@ class WorkerPool:
         }
 
         log = _Log(folder / LOG, self.limits.output_mb)
+
+        def check() -> None:
+            self._check()
+            log.cut()
+
         try:
             worker.wait_until_ready(self._check)
-            said = worker.run(order, log.descriptor, self.limits, self._grace, self._check)
+            said = worker.run(order, log.descriptor, self.limits, self._grace, check)
         except EndedError as end:
             return end.ending
         finally:
@@ -254,8 +235,6 @@ class WorkerPool:
             if said["usage"] and not key:
                 raise UsageError(said["reason"])
             return Ending(said["status"], said["reason"])
-        if log.fault is not None:
-            return Ending(*verdict(log.fault))
         result = Result(**said["result"])
         if key in {"", result.key}:
             return result
@@ -306,17 +285,13 @@ class Attempt:
     """Folder of the job's files, in the run folder."""
     files: dict[str, bytes] | None = None
     """Files of a job on another machine, by name, in place of the folder."""
-    trace: str = ""
-    """Traceback of a crash in this process."""
 
     @property
     def log(self) -> bytes:
-        """Output of the job, or where it crashed in this process."""
-        if self.trace:
-            return self.trace.encode()
-        if self.folder is not None and (self.folder / results.LOG).is_file():
-            return (self.folder / results.LOG).read_bytes()
-        return (self.files or {}).get(results.LOG, b"")
+        """Output of the job; of one in this process, where it crashed."""
+        if self.folder is not None and (self.folder / LOG).is_file():
+            return (self.folder / LOG).read_bytes()
+        return (self.files or {}).get(LOG, b"")
 
 
 def run_one(
@@ -343,8 +318,10 @@ def run_one(
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
         status, reason = verdict(error)
-        trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
-        return Attempt(failed(job, status, reason), folder, trace=trace)
+        if status in {"crash", "memout"}:
+            with suppress(OSError):  # a disk that is full
+                (folder / LOG).write_text(discreet(traceback.format_exc()), encoding="utf-8")
+        return Attempt(failed(job, status, reason), folder)
     return Attempt(result, folder)
 
 

@@ -133,7 +133,7 @@ def test_a_damaged_job_stays_on_the_leaderboard_as_not_done_until_another_folder
     assert sorted(result.key for result in merged.results) == ["k1", "k3"]
     shown = {row.key: row.status for row in results.rows(out)}
     assert shown == {"k1": "ok", "k2": "not done", "k3": "ok"}
-    assert [damage.path.parent.name for damage in results.damaged(out)] == ["k2"]
+    assert ["k2" in damage for damage in results.damaged(out)] == [True]
 
     merge([machine("c", {"key": "k2", "name": "chacha"})], out)
     assert {row.status for row in results.rows(out)} == {"ok"}
