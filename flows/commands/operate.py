@@ -6,10 +6,9 @@ import os
 import sys
 from contextlib import ExitStack
 from functools import partial
-from typing import Annotated
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
-from leaseboard.flows.commands.options import AlgorithmName, Port, opt
+from leaseboard.flows.commands.options import AlgorithmName, Port
 from leaseboard.flows.console import SIGTERM_EXIT, say, terminable
 from leaseboard.flows.server import SAFE_PATH, PrefectServer, Service, answers, server_log
 from leaseboard.tasks.machine import environment
@@ -41,15 +40,15 @@ def ui(port: Port = 5000) -> None:
     raise LeaseboardError(f"MLflow's server ended with exit code {code}")
 
 
-def doctor(fix: Annotated[bool, opt("Fix what can be fixed.", "", "--fix")] = False) -> int:
-    """Check the installation, MLflow, packages that clash with ours, and stuck runs.
+def doctor() -> int:
+    """Check the installation, MLflow, and packages that clash with ours.
 
-    Example: leaseboard doctor --fix
+    Example: leaseboard doctor
     """
     from leaseboard.tasks.archive.doctor import examine
 
     troubled = False
-    for finding in examine(environment.tracking_uri(), fix=fix):
+    for finding in examine(environment.tracking_uri()):
         troubled |= not finding.healthy
         say(f"{'ok ' if finding.healthy else 'BAD'}  {finding.name}: {finding.detail}")
     return 2 if troubled else 0

@@ -1,4 +1,4 @@
-"""Checks of an installation: packages, the tracking store, and unfinished runs."""
+"""Checks of an installation: packages, native libraries and the tracking store."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from leaseboard.algorithms.errors import PARTS, LeaseboardError, command_for
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.track.store import SQLITE, open_store, reported
-from leaseboard.tasks.track.tracker import end_suites
-from leaseboard.tasks.track.writers import ClientWriter, every, has_writer, search
-
-if TYPE_CHECKING:
-    from mlflow.tracking import MlflowClient
 
 NATIVE = (
     "leaseboard.algorithms.transcendental", "vowpalwabbit", "lightgbm", "pyarrow.parquet",
@@ -36,21 +30,17 @@ class Finding:
     detail: str
 
 
-def examine(uri: str, *, fix: bool = False) -> Iterator[Finding]:
-    """Yield the findings of all checks.
-
-    `fix`: remove half-written jobs, and end suites, of processes that are gone.
-    """
+def examine(uri: str) -> Iterator[Finding]:
+    """Yield the findings of all checks."""
     yield requirements()
     yield native_libraries()
     if find_spec("mlflow") is None:
         yield Finding("tracking store", True, f"MLflow is not installed: {command_for('flows')}")
         return
     try:
-        client = open_store(uri)
+        open_store(uri)
         with reported(uri):
             yield store(uri)
-            yield stuck_runs(client, uri, fix=fix)
     except LeaseboardError as error:
         yield Finding("tracking store", False, str(error))
 
@@ -91,27 +81,3 @@ def store(uri: str) -> Finding:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     detail = redacted(uri) + ("" if verdict == "ok" else f" is damaged: {verdict}")
     return Finding("tracking store", verdict == "ok", detail)
-
-
-def stuck_runs(client: MlflowClient, uri: str, *, fix: bool) -> Finding:
-    """Find runs that are RUNNING though their process is gone."""
-    experiments = {e.name: e.experiment_id for e in every(client.search_experiments)}
-    stuck = 0
-    for name, identifier in experiments.items():
-        if name.endswith("/configurations"):
-            continue
-        condition = "attributes.status = 'RUNNING' and tags.leaseboard.level LIKE '%'"
-        running = search(client, identifier, condition)
-        dead = [run for run in running if not has_writer(client, run.data.tags)]
-        stuck += len(dead)
-        if fix:
-            children = experiments.get(f"{name}/configurations", identifier)
-            writer = ClientWriter(client, uri, identifier, children)
-            for run in dead:
-                if run.data.tags["leaseboard.level"] == "job":
-                    writer.remove(run.info.run_id)
-            end_suites(client, [identifier])
-    detail = f"{stuck} left by processes that are gone" if stuck else "none"
-    if stuck:
-        detail += ", fixed" if fix else ": fix them with `leaseboard doctor --fix`"
-    return Finding("stuck runs", fix or not stuck, detail)

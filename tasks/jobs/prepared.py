@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import joblib
-import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, naming
-from leaseboard.tasks.fetch.dataset import Dataset, Options, RawTable, finish
+from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import describe
@@ -86,26 +85,6 @@ def fetch_into(place: Path, reference: str) -> CachedDataset:
     Raises UsageError, DataError, DataUnavailableError as `leaseboard.tasks.fetch.loading.load`.
     """
     return cache_dataset(load(reference), place)
-
-
-def hold(
-    frame: pd.DataFrame,
-    name: str,
-    place: Path,
-    *,
-    target: str | None = None,
-    task: str | None = None,
-) -> CachedDataset:
-    """Cache a table that was read elsewhere, from a database for example, under `name`.
-
-    Raises DataError as `leaseboard.tasks.fetch.loading.load`.
-
-    - `name`: what jobs call it: their ``data`` is ``held:NAME``.
-    - `target`: the target's column; the last by default.
-    - `task`, {"regression", "classification"}: by default the target's kind says it.
-    """
-    table = RawTable(frame, name, target, task, source="a table of the flow's own")
-    return cache_dataset(finish(table, Options(), f"held:{name}"), place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ without it.
 
 from typing import Any
 
-__all__ = ["fetch", "hold", "prepare", "record", "report", "results_of", "run", "score"]
+__all__ = ["fetch", "prepare", "record", "report", "results_of", "run", "score"]
 
 
 def __getattr__(name: str) -> Any:

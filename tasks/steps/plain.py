@@ -13,8 +13,6 @@ from pathlib import Path
 from secrets import SystemRandom
 from typing import TypeVar
 
-import pandas as pd
-
 from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.checks import counts_of
@@ -71,13 +69,6 @@ def fetch(reference: str, place: Path | None = None) -> CachedDataset:
             return prepared.fetch_into(folder, reference)
         time.sleep(pause * SystemRandom().uniform(1.0, 1.5))
     return prepared.fetch_into(folder, reference)
-
-
-def hold(
-    frame: pd.DataFrame, name: str, *, target: str | None = None, task: str | None = None
-) -> CachedDataset:
-    """Hold a frame, under `name`, as data for jobs."""
-    return prepared.hold(frame, name, _scratch(), target=target, task=task)
 
 
 def run(

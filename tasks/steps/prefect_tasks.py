@@ -114,7 +114,6 @@ def _title_of_job(parameters: dict[str, Any]) -> str:
 
 
 fetch = as_task(plain.fetch, "fetch", task_run_name="fetch {reference}")
-hold = as_task(plain.hold, "hold", task_run_name="hold {name}")
 prepare = as_task(prepared.prepare, "prepare", task_run_name="prepare {data.reference}")
 run = as_task(_run, "run", task_run_name=_title_of_job)
 score = as_task(_score, "score")

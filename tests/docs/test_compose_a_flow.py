@@ -80,8 +80,9 @@ def test_the_flow_of_the_page_runs(tmp_path, monkeypatch, webhook, prefect, empt
         names = sorted(each["name"] for each in found)
         assert run.state.is_completed()
         artifacts = prefect_client.request("POST", "/artifacts/filter", json=mine).json()
-    assert [name for name in names if name.startswith("online-automl on held:sales")] == [
-        f"online-automl on held:sales, repetition {seed}" for seed in range(2)
+    assert [name for name in names if name.startswith("online-automl on file:sales.parquet")] == [
+        f"online-automl on file:sales.parquet?target=revenue, repetition {seed}"
+        for seed in range(2)
     ]
-    assert "hold sales" in names
+    assert "fetch file:sales.parquet?target=revenue" in names
     assert "compare-leaderboard" in {artifact["key"] for artifact in artifacts}

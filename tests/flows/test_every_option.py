@@ -45,7 +45,6 @@ STEPS = """
 3 data mirror made tiny
 64 ui --port PORT
 64 schedule --port PORT
-0 doctor --fix
 """  # noqa: E501
 """The exit code and the words of each call, in this order, in one folder."""
 

@@ -17,7 +17,7 @@ from leaseboard.tasks.fetch.dataset import (
     infer_task,
 )
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.jobs.prepared import cache_dataset, hold
+from leaseboard.tasks.jobs.prepared import cache_dataset
 from leaseboard.tasks.live.first_files import infer
 from leaseboard.tasks.models.columns import read_rows
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -122,6 +122,10 @@ def rows_of_all_kinds():
         "flag": np.arange(60) % 3 == 0,
         "y": rng.choice(["yes", "no"], 60),
     })  # fmt: skip
+
+
+def hold(frame, name, place):
+    return cache_dataset(finish(RawTable(frame, name), Options(), f"held:{name}"), place)
 
 
 def test_every_job_maps_the_same_data_and_cannot_change_them(tmp_path):
