@@ -48,16 +48,11 @@ QUIET = {
     "GIT_PYTHON_REFRESH": "quiet",
 }
 
-PACKAGES = (
-    "leaseboard",
+LIBRARIES = (
+    "ConfigSpace", "hyperopt", "lightgbm", "numpy", "pandas", "scikit-learn", "scipy", "smac",
     "vowpalwabbit",
-    "lightgbm",
-    "hyperopt",
-    "scikit-learn",
-    "numpy",
-    "pandas",
-)
-"""The distributions whose versions a score can depend on."""
+)  # fmt: skip
+"""Libraries that our code computes with. Other versions may compute other numbers."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
 _HOST = re.compile(r"[!-9;-Z^-~]+(:\d+)?|[0-9a-fA-F:.]+")
@@ -104,7 +99,7 @@ def _prepare_proxies() -> None:
             warnings.warn(said, stacklevel=3)
 
 
-def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+def versions(packages: Iterable[str] = ("leaseboard", *LIBRARIES)) -> dict[str, str]:
     """Return the version of Python and of those of `packages` that are installed."""
     found = {name: version for name in packages if (version := installed(name)) is not None}
     return {"python": platform.python_version(), **found}

@@ -79,8 +79,11 @@ def test_our_code_counts_where_it_can_make_a_value(tmp_path, monkeypatch, edited
         ("import", set()),
     ],
 )
-def test_imports_are_seen_anywhere_in_a_file(text, modules):
-    assert versions._imported(text.encode()) == modules
+def test_imports_are_seen_anywhere_in_a_file(tmp_path, text, modules):
+    (tmp_path / "mine.py").write_text(text)
+    files, imported = versions.reached([tmp_path / "mine.py"])
+    assert files == {tmp_path / "mine.py"}
+    assert imported - {""} == modules
 
 
 def test_another_version_of_a_library_is_another_job_of_what_computes_with_it(
