@@ -20,7 +20,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import UNDONE, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.score.summary import Compared, compared
@@ -151,11 +150,6 @@ def surplus_jobs(out: Path, keep: int = 1) -> list[Result]:
         if newer[place(result)] > keep and not (keep > 0 and result.key in shown):
             gone.append(result)
     return gone[::-1]
-
-
-def size_of(out: Path, jobs: Iterable[Result]) -> int:
-    """Return the bytes that jobs use."""
-    return sum(disk.used(results.job_folder(out, result.key)) for result in jobs)
 
 
 def remove_jobs(out: Path, jobs: Iterable[Result]) -> None:

@@ -139,7 +139,7 @@ class Tracker:
             tags = {
                 PARENT: self.run_id,
                 "leaseboard.suite": self.suite,
-                NOTE: f"{line}\n\n{self._links(result, considered)}",
+                NOTE: f"{line}\n\n{self._link(result, considered)}",
             }
             if considered:
                 path = Path(scratch) / TABLE
@@ -155,18 +155,12 @@ class Tracker:
             reach("track.after-job")
             self._known[result.key] = dict(job.tags)
 
-    def _links(self, result: Result, considered: list[Configuration]) -> str:
-        """Return links to a job's configurations, and to those that held a lease."""
-        mine = f"tags.leaseboard.job = '{result.key}'"
+    def _link(self, result: Result, considered: list[Configuration]) -> str:
+        """Return a link to a job's configurations."""
+        mine, order = f"tags.leaseboard.job = '{result.key}'", "metrics.`score`"
         rising = "true" if result.direction == "min" else "false"
-        shown = {f"{len(considered)} configurations": mine}
-        if held := sum(bool(each.leases) for each in considered):
-            shown[f"{held} that held a lease"] = f"metrics.lease > 0 and {mine}"
-        order = "metrics.`score`"
-        return ", ".join(
-            f"[{what}]({runs_link(self._configurations, condition, order, orderByAsc=rising)})"
-            for what, condition in shown.items()
-        )
+        place = runs_link(self._configurations, mine, order, orderByAsc=rising)
+        return f"[{len(considered)} configurations]({place})"
 
     def close(self, status: str, counts: Mapping[str, int]) -> None:
         """End the suite's run with its counts of jobs by status."""

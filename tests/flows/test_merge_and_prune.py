@@ -59,7 +59,7 @@ def test_wrong_usage_leaves_nothing(leaseboard, tmp_path):
 def test_pruning_says_first_and_does_then(leaseboard, done):
     words = ("results", "prune", done.out, "--keep", "0")
     said = leaseboard(*words).out
-    assert f"{done.out}: 2 of 2 jobs, " in said
+    assert f"{done.out}: 2 of 2 jobs\n" in said
     assert "nothing was removed: add --yes" in said
     assert len(results.read_results(done.out)) == 2
 

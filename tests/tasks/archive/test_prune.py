@@ -54,8 +54,6 @@ def pruned(run, keep=1):
 
 def test_results_of_older_code_are_removed_and_the_leaderboard_stays(run):
     before = list(as_frame(rows(run))["key"])
-    jobs = prune.surplus_jobs(run)
-    assert prune.size_of(run, jobs) > 1000
     assert [job.key for job in pruned(run)] == ["k0", "k1"]
     assert sorted(path.name for path in (run / "jobs").iterdir()) == ["k2", "other"]
     assert list(as_frame(rows(run))["key"]) == before

@@ -12,18 +12,6 @@ from leaseboard.tasks.machine.disk import BEAT, GRACE, VARIABLE, _owner, is_aliv
 from tests.sweep import POINTS
 
 
-def test_links_and_absent_files_use_nothing(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "b").write_bytes(b"x" * 1000)
-    (tmp_path / "big").write_bytes(b"x" * 50_000)
-    (tmp_path / "a" / "link").symlink_to(tmp_path / "big")
-    link = (tmp_path / "a" / "link").lstat().st_size
-
-    assert disk.used(tmp_path / "a") == 1000 + link
-    assert disk.used(tmp_path / "big") == 50_000
-    assert disk.used(tmp_path / "absent") == 0
-
-
 def test_each_point_is_at_one_place():
     assert len(POINTS) == len(set(POINTS)) > 20
 

@@ -65,7 +65,7 @@ def test_a_job_can_be_listed_through_the_client_alone(uri, finished, race, resul
     note = job.data.tags["mlflow.note.content"]
     assert "in squared units of the target" in note
     assert f"tags.leaseboard.job%20%3D%20%27{made.key}%27" in note
-    assert f"[4 that held a lease](#/experiments/{considered[0].info.experiment_id}/" in note
+    assert f"[5 configurations](#/experiments/{considered[0].info.experiment_id}/" in note
     path = client.download_artifacts(job.info.run_id, results.EVENTS, str(folder.parent))
     assert list(read_log(path)) == list(race())
     path = client.download_artifacts(job.info.run_id, "configurations.json", str(folder.parent))

@@ -132,8 +132,8 @@ def test_a_dataset_in_trouble_costs_only_its_own_jobs(two_sets, harm, words):
     harm(file)
     one, two = planned(folder)
 
-    assert [entry.obstacle for entry in sound] == ["", ""]
-    assert words in one.obstacle
+    assert [entry.reason for entry in sound] == ["", ""]
+    assert words in one.reason
     assert one.key != sound[0].key
     assert two == sound[1]
 
