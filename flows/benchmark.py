@@ -41,8 +41,7 @@ from leaseboard.tasks.pool.workers import Attempt
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.score.summary import plain as as_text
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.records import suite_key
-from leaseboard.tasks.track.store import TrackingError, has_runs
+from leaseboard.tasks.track.store import SQLITE, TrackingError
 from leaseboard.tasks.track.tracker import Recorder, Tracker
 
 
@@ -108,6 +107,9 @@ class Executor:
     - `runner`: starts jobs; by default the threads.
     """
 
+    shares = True
+    """Whether jobs map inputs that are prepared here."""
+
     def __init__(
         self,
         runs: Any = refuse,
@@ -141,9 +143,6 @@ class Executor:
         future: Future[Attempt] = self.runner.submit(self.runs, job, key, data)
         return future
 
-    def release(self, data: Prepared) -> None:
-        """Drop the parts of `data`: no other job will use them."""
-
 
 class Run:
     """Jobs of a run that are not done: started with what they share, recorded and shown.
@@ -173,7 +172,7 @@ class Run:
         self._shares = {
             entry.key: (entry.job.data, group(entry.job))
             for entry in self._waiting
-            if entry.waits and entry.job.data in data
+            if executor.shares and entry.waits and entry.job.data in data
         }
         self._users = Counter(self._shares.values())
 
@@ -220,8 +219,8 @@ class Run:
 
     def _submit(self, entry: Planned) -> Future[Attempt]:
         """Start a job; one that cannot run has ended already."""
-        status, reason = "crash" if entry.fault else "skipped", entry.fault or entry.obstacle
-        if not reason:
+        status, reason = entry.status, entry.reason
+        if not status:
             try:
                 return self._executor.submit(entry.job, entry.key, self._inputs(entry))
             except Exception as error:  # noqa: BLE001  (as in a job: it costs those that need it)
@@ -258,7 +257,6 @@ class Run:
         self._users[shared] -= 1
         made = self._made.get(shared)
         if not self._users[shared] and isinstance(made, Prepared) and made.parts:
-            self._executor.release(made)
             with suppress(FileNotFoundError):  # a user's code may have removed them
                 shutil.rmtree(made.parts)
 
@@ -365,16 +363,16 @@ def _recorded(out: Path, suite: Suite, planned: list[Planned], uri: str) -> dict
     """Return the links into MLflow of a run whose record is whole; empty for any other.
 
     A further record would change nothing, and MLflow takes seconds to import. What opens the store
-    writes the file without its state, so a record that was cut off is made at the next call.
+    writes the file without its state, so a record that was cut off is made at the next call; so is
+    one in a file that is gone.
     """
     known = results.place_in_mlflow(out)
     done = [entry.earlier for entry in planned if entry.earlier is not None]
-    if len(done) < len(planned) or "state" not in known:
+    is_there = not uri.startswith(SQLITE) or Path(uri.removeprefix(SQLITE)).is_file()
+    if len(done) < len(planned) or "state" not in known or not is_there:
         return {}
-    keys = [result.key for result in done]
-    whole = known.get("state") == _state(suite, done, uri)
     links: dict[str, str] = known.get("links", {})
-    return links if whole and has_runs(uri, [suite_key(suite.name, keys), *keys]) else {}
+    return links if known["state"] == _state(suite, done, uri) else {}
 
 
 @contextmanager

@@ -6,7 +6,6 @@ record. So nothing is persisted or cached here, and a job that fails is a failed
 
 import logging
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from typing import Any, Generic
 
 import httpx
 from prefect import flow
-from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.objects import State
 from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
 from prefect.context import get_run_context
@@ -32,10 +30,10 @@ from typing_extensions import override
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import Executor, Value
 from leaseboard.flows.console import listening, report_outage, terminable
+from leaseboard.flows.server import check_answers
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.prepared import FILE, Prepared
+from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import failed
-from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.pool.workers import Attempt, lasting_pool
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.steps import prefect_tasks
@@ -44,8 +42,7 @@ from leaseboard.tasks.store.database import Store
 LEFT_SECONDS = 5.0
 """Time to wait for what an earlier flow left."""
 DRAIN_SECONDS = 30.0
-"""Time without a new record after which a server is waited for no longer."""
-_ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
+"""Time in which a server may take the events of a run."""
 
 
 class PrefectExecutor(Executor):
@@ -56,9 +53,6 @@ class PrefectExecutor(Executor):
     Its runner is one of Prefect, of threads or of a cluster.
     """
 
-    tasks = 0
-    """How many have begun."""
-
     @override
     def call(self, step: Callable[..., Value], *given: Any, **named: Any) -> Value:
         made: Value = self.make(getattr(prefect_tasks, step.__name__))(*given, **named)
@@ -68,20 +62,14 @@ class PrefectExecutor(Executor):
         """Return a function that runs a task of this run."""
 
         def run(*given: Any, **named: Any) -> Any:
-            self.tasks += 1
             return task(*map(quote, given), **{name: quote(each) for name, each in named.items()})
 
         return run
 
     @override
     def submit(self, job: Job, key: str, data: Prepared | None) -> Future[Attempt]:
-        given = {"job": job, "data": data, "key": key}
-        return self.started(job, key, {name: quote(each) for name, each in given.items()})
-
-    def started(self, job: Job, key: str, given: dict[str, Any]) -> Future[Attempt]:
-        """Submit a job's task with what it is given."""
-        self.tasks += 1
-        given |= {"limits": None, "out": None, "workers": self.runs}
+        given = {"job": job, "data": data, "key": key, "workers": self.runs}
+        given |= {"limits": None, "out": None}
         task, ended = self.runner.submit(prefect_tasks.run, given), Future[Attempt]()
 
         def hand_over(_: Any) -> None:
@@ -102,33 +90,19 @@ class PrefectExecutor(Executor):
 
 
 class _Work(Generic[Value]):
-    """Work of a flow run, and its outcome; left out where Prefect sends flows with their tasks."""
-
-    made: Value | None = None
-    error: BaseException | None = None
+    """Work of a flow run, and its value; left out where Prefect sends flows with their tasks."""
 
     def __init__(self, perform: Callable[[], Value]) -> None:
         self._perform = perform
+        self.made: list[Value] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
         return object, ()
 
     def __call__(self) -> Value:
-        try:
-            with terminable():
-                self.made = self._perform()
-        except BaseException as error:
-            self.error = error
-            raise
-        return self.made
-
-    def outcome(self, lost: Exception | None = None) -> Value:
-        """Return the value, or raise the error, of which Prefect made a state; else `lost`."""
-        if self.error is not None:
-            raise self.error
-        if self.made is None:
-            raise lost or AssertionError
-        return self.made
+        with terminable():
+            self.made.append(self._perform())
+        return self.made[0]
 
 
 def in_one_run(
@@ -156,17 +130,20 @@ def in_one_run(
     # A server that is gone is asked again for a quarter of a minute, not for a whole one.
     chosen = {PREFECT_API_URL: url, PREFECT_CLIENT_MAX_RETRIES: 3}
     check_answers(url)
-    with temporary_settings(chosen), get_client(sync_client=True) as client:
+    with temporary_settings(chosen):
         # What an earlier flow of this process left may talk to a server that is gone.
         ConcurrencySlotAcquisitionWithLeaseService.drain_all(timeout=LEFT_SECONDS)
         try:
             state = made(return_state=True)
-            outcome = work.outcome()
-            _drain(client, str(state.state_details.flow_run_id), executor.tasks)
-        except httpx.HTTPError as error:  # of Prefect's own, once the work is done
-            outcome = work.outcome(error)
+            if not work.made:
+                state.result()  # raises what ended it
+            # Events that are left when a server stops would be sent again and again to no server.
+            EventsWorker.drain_all(timeout=DRAIN_SECONDS)
+        except httpx.HTTPError:  # of Prefect's own, once the work is done
+            if not work.made:
+                raise
             report_outage()
-    return outcome
+    return work.made[0]
 
 
 def run_name(name: str, at: datetime | None = None) -> str:
@@ -206,52 +183,20 @@ def logged() -> Iterator[None]:
         yield
 
 
-def check_answers(url: str) -> None:
-    """Raise LeaseboardError if Prefect's server at `url` does not answer."""
-    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
-        error = client.api_healthcheck()
-    if error is None:
-        return
-    cause = str(error) or type(error).__name__
-    if isinstance(error, httpx.HTTPStatusError):  # its text holds the address
-        cause = f"status {error.response.status_code}"
-    raise LeaseboardError(
-        f"Prefect's server at {redacted(url)} does not answer ({cause}): start it, or unset"
-        " PREFECT_API_URL"
-    )
-
-
-def _drain(client: SyncPrefectClient, run: str, expected: int) -> None:
-    """Wait until the server has recorded the end of every task; it records them from events.
-
-    A busy server is waited for as long as it makes progress: events that are left when it stops
-    would be sent again and again to no server, and keep this process from ending.
-    """
-    filters = {
-        "flow_runs": {"id": {"any_": [run]}},
-        "task_runs": {"state": {"type": {"any_": _ENDED}}},
-    }
-    before, deadline = -1, 0.0
-    while True:
-        recorded = client.request("POST", "/task_runs/count", json=filters).json()
-        if recorded > before:
-            before, deadline = recorded, time.monotonic() + DRAIN_SECONDS
-        if recorded >= expected or time.monotonic() > deadline:
-            return
-        time.sleep(0.25)
-
-
 CONNECT_SECONDS = 10
-TABLE, PARTS = "table", "parts"
 
 
 class DaskExecutor(PrefectExecutor):
     """Executor of steps as tasks of a flow run, and of jobs on the workers of a cluster.
 
+    A job loads and encodes its data where it runs.
+
     - `address`: of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own
       settings name the certificates.
     - `work`: see `leaseboard.tasks.pool.workers.WorkerPool`.
     """
+
+    shares = False
 
     def __init__(self, address: str, limits: Limits, work: str) -> None:
         from prefect_dask.task_runners import DaskTaskRunner
@@ -259,7 +204,6 @@ class DaskExecutor(PrefectExecutor):
         runner = DaskTaskRunner(address=address, client_kwargs={"timeout": CONNECT_SECONDS})
         super().__init__(Remote(limits, work, _shared()), runner=runner)
         self._address = address
-        self._sent: dict[Path, Any] = {}
 
     @override
     def perform(self, body: Callable[[Any], Value]) -> Value:
@@ -286,22 +230,6 @@ class DaskExecutor(PrefectExecutor):
             )
         return client
 
-    @override
-    def submit(self, job: Job, key: str, data: Prepared | None) -> Future[Attempt]:
-        sent = {}
-        if data is not None:
-            folders = {TABLE: data.table} | ({PARTS: data.parts} if data.parts else {})
-            for name, folder in folders.items():
-                if folder not in self._sent:
-                    self._sent[folder] = self.runner.client.scatter((folder / FILE).read_bytes())
-                sent[name] = self._sent[folder]
-        return self.started(job, key, {"job": job, "data": sent, "key": key})
-
-    @override
-    def release(self, data: Prepared) -> None:
-        if data.parts is not None:
-            self._sent.pop(data.parts, None)
-
 
 def _shared() -> str:
     """Return the address of the store of trials, which the jobs need, unless it is a file here."""
@@ -317,19 +245,10 @@ class Remote:
     work: str
     store: str
 
-    def __call__(self, job: Job, key: str, sent: dict[str, bytes]) -> Attempt:
-        """Run the job in a temporary folder, on the inputs that were sent."""
+    def __call__(self, job: Job, key: str, _: None) -> Attempt:
+        """Run the job in a temporary folder."""
         with tempfile.TemporaryDirectory(prefix="leaseboard-") as name:
-            folder = Path(name)
-            for each, files in sent.items():
-                (folder / each).mkdir()
-                (folder / each / FILE).write_bytes(files)
-            given = Prepared(folder / TABLE, folder / PARTS if PARTS in sent else None)
-            home = folder / "job"
-            home.mkdir()
-            pool = lasting_pool(self.limits, self.work, self.store)
-            result = pool.run(job, key, home, given if sent else None)
-            files_of_job = {
-                path.name: path.read_bytes() for path in home.iterdir() if path.is_file()
-            }
-        return Attempt(result, files=files_of_job)
+            home = Path(name)
+            result = lasting_pool(self.limits, self.work, self.store).run(job, key, home)
+            files = {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()}
+        return Attempt(result, files=files)

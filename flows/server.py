@@ -19,6 +19,7 @@ from typing import IO, Any, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.console import report_outage
+from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.processes.watchdog import Watchdog, descendants, is_over, kill_tree
 
 STOP_SECONDS = 15.0
@@ -189,14 +190,21 @@ def server_log() -> Path:
 
 def is_healthy(url: str) -> bool:
     """Return whether a Prefect server answers at `url`."""
-    import urllib.error  # with ssl: half of the time of `--help`
-    import urllib.request
+    import httpx  # with ssl: half of the time of `--help`
 
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=2) as answer:  # noqa: S310
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+        return httpx.get(f"{url.rstrip('/')}/health", timeout=2).is_success
+    except (httpx.HTTPError, httpx.InvalidURL):
         return False
+
+
+def check_answers(url: str) -> None:
+    """Raise LeaseboardError if Prefect's server at `url` does not answer."""
+    if not is_healthy(url):
+        raise LeaseboardError(
+            f"Prefect's server at {redacted(url)} does not answer: start it, or unset"
+            " PREFECT_API_URL"
+        )
 
 
 SUITE, MODEL = "leaseboard.suite", "leaseboard.model"
@@ -218,15 +226,12 @@ def emit(
     url = os.environ.get("PREFECT_API_URL", "")
     if not url:
         return
-    import httpx
+    if not is_healthy(url):  # the end of this process would wait for it
+        report_outage()
+        return
     from prefect.events import emit_event
     from prefect.events.worker import EventsWorker
 
-    try:  # or else the end of this process would wait for it
-        httpx.get(f"{url.rstrip('/')}/health", timeout=2)
-    except httpx.HTTPError:
-        report_outage()
-        return
     # It warns of what it still sends at the end of a command.
     logging.getLogger("EventsWorker").setLevel(logging.ERROR)
     resource = {"prefect.resource.id": f"{kind}.{name}", "prefect.resource.name": name}

@@ -10,7 +10,14 @@ from functools import partial
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 from leaseboard.flows.commands.options import AlgorithmName, Port
 from leaseboard.flows.console import SIGTERM_EXIT, say, terminable
-from leaseboard.flows.server import SAFE_PATH, PrefectServer, Service, answers, server_log
+from leaseboard.flows.server import (
+    SAFE_PATH,
+    PrefectServer,
+    Service,
+    answers,
+    check_answers,
+    server_log,
+)
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
 
@@ -111,8 +118,6 @@ def schedule(port: Port = 4200) -> int:
                 stack.enter_context(server)
                 os.environ["PREFECT_API_URL"] = server.wait()
                 say(f"Prefect: http://127.0.0.1:{port}")
-            from leaseboard.flows.prefect_executor import check_answers
-
             check_answers(os.environ["PREFECT_API_URL"])
             # Prefect's runner ends itself alone; a service, all that it has started.
             path = os.pathsep.join(filter(None, sys.path))

@@ -36,7 +36,6 @@ from leaseboard.tasks.machine.terminal import counted
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Result
-    from leaseboard.tasks.jobs.suites.plan import Planned
     from leaseboard.tasks.jobs.suites.suite import Suite
     from leaseboard.tasks.models.winner import Fitted
 
@@ -87,31 +86,21 @@ def _show_plan(loaded: Suite, home: Path) -> int:
 
     names = loaded.data_names
     planned = plan_jobs(loaded, home, lambda each: loading.load(each).digest)
-    rows = [
-        (e.job.name, names.get(e.job.data, e.job.data), str(e.job.seed), e.key, _state(e))
-        for e in planned
-    ]
+    rows = [(e.job.name, names.get(e.job.data, e.job.data), str(e.job.seed), e.key, e.state)
+            for e in planned]  # fmt: skip
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
-    faults = Counter(entry.fault for entry in planned if entry.fault)
-    obstacles = Counter(entry.obstacle for entry in planned if entry.obstacle)
-    crash = f" {faults.total()} cannot run," if faults else ""
+    statuses = Counter(entry.status for entry in planned)
+    crash = f" {statuses['crash']} cannot run," if statuses["crash"] else ""
     say(
         f"{len(planned)} jobs: {sum(e.done for e in planned)} done,"
-        f" {sum(e.waits for e in planned)} to run,{crash} {obstacles.total()} skipped."
+        f" {sum(e.waits for e in planned)} to run,{crash} {statuses['skipped']} skipped."
     )
-    for what, reasons in (("crash", faults), ("skipped", obstacles)):
-        for reason, count in reasons.items():
-            say(f"{what}, {count} jobs: {reason}")
-    if faults:
+    reasons = Counter((entry.status, entry.reason) for entry in planned if entry.status)
+    for (status, reason), count in reasons.items():
+        say(f"{status}, {count} jobs: {reason}")
+    if crash:
         return 2
-    return 0 if any(not entry.obstacle for entry in planned) else 3
-
-
-def _state(entry: Planned) -> str:
-    """Return what happens to a job."""
-    if entry.fault or entry.obstacle:
-        return "crash" if entry.fault else "skipped"
-    return "done" if entry.done else "to run"
+    return 0 if statuses["skipped"] < len(planned) else 3
 
 
 def report(
@@ -299,12 +288,11 @@ def _prune_folder(folder: Path, keep: int, *, remove: bool) -> int:
     """Print what goes from a run folder, remove it if `remove`; return how many jobs."""
     from leaseboard.tasks.archive import runs as core
     from leaseboard.tasks.folder import results
-    from leaseboard.tasks.machine import disk
 
     report_damage(folder)
     with results.locked(folder) if remove else nullcontext():
         jobs, of = core.surplus_jobs(folder, keep), len(results.read_results(folder))
-        say(f"{folder}: {len(jobs)} of {of} jobs, {disk.shown(core.size_of(folder, jobs))}")
+        say(f"{folder}: {len(jobs)} of {of} jobs")
         if not (jobs and remove):
             return len(jobs)
         shown = results.current(folder)

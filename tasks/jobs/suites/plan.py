@@ -64,14 +64,15 @@ class Planned:
     """Name of its result; of the job alone if its data cannot be read."""
     earlier: Result | None = None
     """Result of an earlier run, if it can be reused."""
-    obstacle: str = ""
-    """Why the job cannot run, empty if it can."""
+    status: str = ""
+    """How it ended already: ``crash`` if the user's file with the algorithm cannot be used,
+    ``skipped`` if its data cannot be read; empty if it can run."""
+    reason: str = ""
+    """Why it cannot run."""
     digest: str = ""
     """Of the data, empty where they cannot be read."""
     version: str = ""
     """Of the algorithm's code."""
-    fault: str = ""
-    """Why the user's file with the algorithm cannot be used: the job has failed already."""
 
     @property
     def done(self) -> bool:
@@ -79,9 +80,14 @@ class Planned:
         return self.earlier is not None
 
     @property
+    def state(self) -> str:
+        """What happens to it: ``done``, ``to run``, or its status."""
+        return self.status or ("done" if self.done else "to run")
+
+    @property
     def waits(self) -> bool:
         """True if it will run."""
-        return not (self.done or self.obstacle or self.fault)
+        return not (self.done or self.status)
 
 
 def check_suite(suite: Suite) -> None:
@@ -176,13 +182,14 @@ def plan(
         fault, version, identity = known[_work(job)]
         found, obstacle = ("", "") if fault else read(job.data)
         if fault or obstacle:
-            return Planned(job, job.key("", job.data), obstacle=obstacle, fault=fault)
+            status = "crash" if fault else "skipped"
+            return Planned(job, job.key("", job.data), status=status, reason=fault or obstacle)
         key = job.key(found, identity)
         done = earlier(key)
         # The log and the checksum of a result hold its place on leaderboards.
         if done is not None and _place(done) != _place(job):
             done = None
-        return Planned(job, key, done, "", found, version)
+        return Planned(job, key, done, digest=found, version=version)
 
     return list(map(planned, jobs))
 
