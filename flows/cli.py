@@ -17,7 +17,6 @@ from leaseboard.algorithms.errors import (
     SkipError,
     UsageError,
     missing,
-    unknown,
 )
 from leaseboard.flows.commands import learn, listing, live, operate, race, run
 from leaseboard.flows.commands.options import (
@@ -149,9 +148,6 @@ def _misused(error: Any) -> str:
     said, context = error.format_message().strip().removesuffix("."), error.ctx
     if context is None:
         return str(said)
-    if hasattr(error, "possibilities"):  # an option that does not exist
-        known = [name for each in context.command.get_params(context) for name in each.opts]
-        return str(unknown("option", error.option_name, known, f"{context.command_path} --help"))
     return f"{said}; see `{context.command_path} --help`"
 
 

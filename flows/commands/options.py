@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.console import be_quiet, say, watched
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
@@ -155,13 +155,6 @@ class Commands(TyperGroup):
     def get_params(self, ctx: Any) -> Any:
         """Return all parameters, with those of all commands, help and completion."""
         return _with_all(super().get_params(ctx))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that the first word names; raise UsageError for an unknown one."""
-        if args and not args[0].startswith("-") and args[0] not in self.commands:
-            lists = f"{ctx.command_path} --help"
-            raise unknown("command", args[0], self.commands, lists)
-        return super().resolve_command(ctx, args)
 
 
 def parse_settings(pairs: list[str]) -> dict[str, Any]:

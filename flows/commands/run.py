@@ -24,7 +24,6 @@ from leaseboard.flows.commands.options import (
     show_table,
 )
 from leaseboard.flows.console import (
-    check_file,
     output_folder,
     report_damage,
     resumable,
@@ -171,14 +170,12 @@ def record(name: str, fitted: Fitted, results: list[Result], group: str) -> None
 
 _UPDATE = "Write the scores of this run as baseline scores, and compare nothing."
 _SEEDS = "Number of seeds that --update-baseline records (default: 24)."
-_MARKDOWN = "Also write the verdict to this file, as Markdown."
 
 
 def gate(
     suite: SuiteName,
     update_baseline: Annotated[bool, opt(_UPDATE, "", "--update-baseline")] = False,
     repetitions: Annotated[int | None, opt(_SEEDS, "N", min=1)] = None,
-    markdown: Annotated[Path | None, opt(_MARKDOWN, "PATH")] = None,
     as_json: AsJson = False,
     run_dir: RunDir = None,
     local: Local = False,
@@ -186,10 +183,10 @@ def gate(
     """Run a suite and compare it with its baseline scores and requirements, for CI.
 
     Exits with 0 if all pass, with 1 for a regression, with 2 if a job failed, and with 3 if
-    nothing could be compared. Baseline scores are in
+    nothing could be compared. The verdict is Markdown. Baseline scores are in
     conf/baselines/NAME.json, or in baselines/NAME.json next to a suite that is a YAML file.
 
-    Example: leaseboard gate ci --markdown comment.md
+    Example: leaseboard gate ci > comment.md
     """
     from leaseboard.flows.dispatch import RunOptions
     from leaseboard.flows.gate import Gate
@@ -197,22 +194,17 @@ def gate(
     from leaseboard.tasks.score.verdict import as_json as json_of
     from leaseboard.tasks.score.verdict import markdown as markdown_of
 
-    if update_baseline and (markdown or as_json):
-        raise UsageError("--update-baseline compares nothing: omit it, or where a verdict goes")
+    if update_baseline and as_json:
+        raise UsageError("--update-baseline compares nothing: omit it, or --json")
     if repetitions is not None and not update_baseline:
         raise UsageError("--repetitions needs --update-baseline: the gate repeats where in doubt")
-    if markdown is not None:
-        check_file(markdown)
     made = Gate(suite, run_dir, RunOptions(local=local, boarded=False))
     if update_baseline:
         accepted, path = made.accept(repetitions or 24)
         say(f"accepted {several(len(accepted.scenarios), 'scenario')} in {path}")
         return 2 if made.problems else 0
     verdict = made.compare()
-    page = markdown_of(verdict)
-    if markdown is not None:
-        markdown.write_text(page, encoding="utf-8")
-    say(json_of(verdict).rstrip() if as_json else page)
+    say(json_of(verdict).rstrip() if as_json else markdown_of(verdict))
     return verdict.exit_code
 
 

@@ -11,7 +11,6 @@ used; a note is for information.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
@@ -175,20 +174,6 @@ def find(
     found = [each for finder in finders for each in finder(subject)]
     found = [each for each in found if each.code not in ignore]
     return sorted(found, key=lambda each: (each.severity != ALARM, each.code))
-
-
-def counts_of(found: Iterable[Diagnostic]) -> str:
-    """Return the number of findings of each code.
-
-    Examples
-    --------
-    >>> counts_of([Diagnostic("LB002", ALARM, "", {}), Diagnostic("LB006", NOTE, "", {})])
-    'LB002 1, LB006 1'
-    >>> counts_of([])
-    'none'
-    """
-    counts = Counter(each.code for each in found)
-    return ", ".join(f"{code} {counts[code]}" for code in sorted(counts)) or "none"
 
 
 def lines_of(found: Iterable[Diagnostic]) -> list[str]:

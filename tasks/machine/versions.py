@@ -8,7 +8,6 @@ for ``importlib.import_module``, is not seen.
 
 import functools
 import hashlib
-import inspect
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -47,8 +46,10 @@ def recorded_key(classes: Iterable[str] = (), **given: Any) -> dict[str, Any]:
     - `classes`: learners from anywhere, as ``package.module:Class``.
     - `**given`: data, seeds and options.
     """
-    made_by = {name: _class_version(name) for name in classes}
-    return given | {"code": our_code(), "libraries": _libraries(), "classes": made_by}
+    code, libraries = code_and_libraries((), classes)
+    # Of one that was typed in, no other process may have the same.
+    typed = _PROCESS if "__main__" in map(_top, classes) else ""
+    return given | {"code": code, "libraries": libraries, "typed": typed}
 
 
 def our_files() -> list[Path]:
@@ -121,19 +122,6 @@ def _named(path: Path) -> str:
 @functools.cache
 def _libraries() -> dict[str, str]:
     return {name: version for name in LIBRARIES if (version := installed(name))}
-
-
-def _class_version(name: str) -> str:
-    """Return the version of ``module:Class``; not cached, as a notebook may define it again."""
-    module, _, qualified = name.partition(":")
-    if module != "__main__":
-        files, owned = reached((), [_top(name)])
-        return hash_of(files) if files else ", ".join(map(_distributions_of, owned)) or "absent"
-    try:
-        found: Any = functools.reduce(getattr, qualified.split("."), sys.modules[module])
-        return hashlib.sha256(inspect.getsource(found).encode()).hexdigest()[:12]
-    except (OSError, TypeError, AttributeError):  # typed in: no other process may have the same
-        return f"of process {_PROCESS}"
 
 
 _distributions = functools.cache(metadata.packages_distributions)

@@ -15,7 +15,6 @@ from typing import TypeVar
 
 from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
 from leaseboard.tasks.jobs import prepared
-from leaseboard.tasks.jobs.checks import counts_of
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -113,13 +112,6 @@ def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
     """Compare the results; raise UsageError for those that no leaderboard can compare."""
     if not results:
         raise UsageError("the results to compare are missing: run a job first")
-    digests: dict[str, str] = {}
-    for result in results:
-        if result.digest and digests.setdefault(result.data, result.digest) != result.digest:
-            raise UsageError(
-                f"two datasets are called {result.data} (digests {digests[result.data][:12]} and"
-                f" {result.digest[:12]}), whose scores cannot be compared: name them apart"
-            )
     return compared(results, suite)
 
 
@@ -155,7 +147,7 @@ def record(
 
     Returns where they are in MLflow's UI.
     """
-    from leaseboard.tasks.report.build import DIAGNOSTICS, read_diagnostics
+    from leaseboard.tasks.report.build import DIAGNOSTICS
     from leaseboard.tasks.score.summary import markdown, standings
 
     store = environment.tracking_uri(uri)
@@ -163,7 +155,6 @@ def record(
     tags = {FLOW_RUN: flow_run} if flow_run else {}
     if report is not None:
         files += [report, report.with_name(DIAGNOSTICS)]
-        tags |= {"leaseboard.diagnostics": counts_of(read_diagnostics(report.parent))}
     try:
         if not logged:
             log_all(results, out or _scratch(), name, store, configurations)

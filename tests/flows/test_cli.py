@@ -132,7 +132,7 @@ def test_every_command_refuses_what_it_does_not_know_in_one_form(leaseboard):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("rac", "did you mean 'race'"),
+        ("rac", "Did you mean 'race'"),
         ("race", "Missing argument 'ALGORITHM'; see `leaseboard race --help`"),
         ("race vanilla sklearn:diabets", "did you mean 'diabetes'"),
         ("race vanilla opnml:3", "did you mean 'openml'"),

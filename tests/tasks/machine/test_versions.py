@@ -148,16 +148,17 @@ def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
     def key(*classes):
         forget()
         importlib.invalidate_caches()
-        return recorded_key(classes)["classes"]
+        return recorded_key(classes)
 
     package = tmp_path / "my_learners"
     monkeypatch.syspath_prepend(tmp_path)
-    assert key("my_learners:Net") == {"my_learners:Net": "absent"}
+    absent = key("my_learners:Net")
     package.mkdir()
     (package / "__init__.py").write_text("from my_learners.net import Net")
     (package / "net.py").write_text("class Net: depth = 1")
     first = key("my_learners:Net")
     (package / "net.py").write_text("class Net: depth = 2")
 
-    assert key("my_learners:Net") != first
-    assert set(key("sklearn.svm:SVC").values()) == {f"scikit-learn {version('scikit-learn')}"}
+    assert len({str(each) for each in (absent, first, key("my_learners:Net"))}) == 3
+    assert f"rich {version('rich')}" in key("rich.text:Text")["libraries"]
+    assert key("__main__:Net") != key() == key("sklearn.svm:SVC")
