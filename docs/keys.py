@@ -21,7 +21,6 @@ from leaseboard.tasks.jobs.suites.suite import (
     Contender,
     Data,
     Normalise,
-    Printed,
     Scheduled,
     Suite,
     Tracking,
@@ -41,7 +40,7 @@ value of another type, or one out of its range is refused with the file and its 
 HEAD = "| key | type | default | meaning |\n| --- | --- | --- | --- |"
 SUITE = {"A suite": Suite, "Data of a suite": Data, "Algorithms of a suite": Contender,
          "Limits of a job": Limits, "Tracking": Tracking, "Normalise": Normalise,
-         "Published": Printed, "Requirements": Requirement}  # fmt: skip
+         "Requirements": Requirement}  # fmt: skip
 ENVIRONMENTS = {"Stream": StreamOptions, "Hold-out": holdout.Options, "Pulls": pulls.Options,
                 "Samples": samples.SampleOptions, "Folds": samples.FoldOptions,
                 "Systems": samples.SystemOptions}  # fmt: skip

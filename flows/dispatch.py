@@ -92,11 +92,9 @@ def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
 def expected(suite: Suite, out: Path) -> list[Job]:
     """Return the jobs without a finished result in the table of `out`; only keys are certain."""
     jobs = suite.jobs()
-    if not (out / TABLE).is_file():
-        return jobs
     try:
         table = read_table(out / TABLE)
-    except LeaseboardError:  # the run writes it again
+    except LeaseboardError:  # the run writes it, again if it is damaged
         return jobs
     done = table[table["status"] == "ok"]
     known = set(zip(done["name"], done["data"], done["repetition"], strict=True))

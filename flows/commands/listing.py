@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -45,7 +45,7 @@ def list_all(what: Annotated[str, arg(_WHAT)] = "all") -> None:
     if what not in registry.names() and file is None:
         raise unknown("list", what, (*KINDS, *registry.names()), "leaseboard list")
     found = in_fork(partial(_settings, what), file) if file else _settings(what)
-    show_table(f"Settings of {what}", ("name", "default", "values"), found)
+    show_table(f"Settings of {what}", ("name", "default"), found)
 
 
 def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
@@ -90,34 +90,10 @@ def _suites(folder: Path) -> Rows:
 
 
 def _settings(name: str) -> Rows:
-    from pydantic import TypeAdapter
-
     from leaseboard.algorithms import registry
     from leaseboard.algorithms.base import settings_of
 
-    algorithm = registry.build(name)
-    fields = TypeAdapter(type(algorithm)).json_schema().get("properties", {})
-    return [
-        (key, json.dumps(value), _values(fields[key]))
-        for key, value in settings_of(algorithm).items()
-    ]
-
-
-def _values(schema: Mapping[str, Any]) -> str:
-    """Return what a JSON schema allows, in few words.
-
-    Examples
-    --------
-    >>> _values({"anyOf": [{"enum": ["raw", "all"]}, {"type": "number", "exclusiveMinimum": 0}]})
-    'raw, all or number > 0'
-    """
-    if "anyOf" in schema:
-        return " or ".join(map(_values, schema["anyOf"]))
-    if "enum" in schema:
-        return ", ".join(schema["enum"])
-    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    limits = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]
-    return " ".join([schema.get("type", "any"), " and ".join(limits)]).rstrip()
+    return [(key, json.dumps(value)) for key, value in settings_of(registry.build(name)).items()]
 
 
 _REFERENCES = "Names of `leaseboard data list`, or references such as openml:215."

@@ -234,12 +234,8 @@ def _print(result: Result) -> None:
         say(f"naive baseline: the commonest class is right in {share:.4g} of the test rows")
     if ONE_CLASS in result.metrics:
         say(f"{SAYS_NOTHING}: {ONE_CLASS_FIX}", err=True)
-    if not result.complete:
-        say(
-            f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"
-            " so its score cannot be compared",
-            err=True,
-        )
+    if result.reason:
+        say(result.reason, err=True)
     if result.champion:
         say(f"champion: {phrase(result.champion)}")
     say(f"events: {result.events}")

@@ -24,7 +24,7 @@ from leaseboard.tasks.jobs.job import Job, plain
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import verdict
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.processes.child import Stop, descriptor_of, messages, to_parent
+from leaseboard.tasks.processes.child import Stop, messages, to_parent
 from leaseboard.tasks.processes.watchdog import adopt_orphans
 
 READY = b"ready"
@@ -49,8 +49,9 @@ def main(work: str) -> None:
         sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
         channel.send_bytes(READY)
         for message in messages(channel):
-            _print_to(descriptor_of(channel))
-            channel.send_bytes(_run(function, json.loads(message)))
+            order = json.loads(message)
+            _print_to(os.open(order["log"], os.O_WRONLY | os.O_APPEND))
+            channel.send_bytes(_run(function, order))
     except Stop:
         sys.exit(0)
     except Exception as error:  # noqa: BLE001  (the parent reports it as the job's)

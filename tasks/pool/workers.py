@@ -57,24 +57,24 @@ class _Log:
     """
 
     def __init__(self, path: Path, megabytes: float | None) -> None:
-        self._path, self._file = path, path.open("ab+", buffering=0)  # all writers append
-        self.descriptor = self._file.fileno()
+        self._path, self._file = path, path.open("ab+", buffering=0)  # as the worker does
         self._most = sys.maxsize if megabytes is None else int(megabytes * 1e6)
         said = f"the job printed more than {megabytes} MB, the limit output_mb"
         self._mark = f"\n[cut here: {said}; what it printed last:]\n".encode()
 
     def cut(self) -> None:
         """Leave out the middle if it is too long; what is printed next comes after its end."""
-        size = os.fstat(self.descriptor).st_size
+        size = self._file.seek(0, os.SEEK_END)
         if size > self._most:
-            tail = os.pread(self.descriptor, TAIL_BYTES, size - TAIL_BYTES)
-            os.ftruncate(self.descriptor, max(0, self._most - TAIL_BYTES))
+            self._file.seek(size - TAIL_BYTES)
+            tail = self._file.read(TAIL_BYTES) or b""
+            self._file.truncate(max(0, self._most - TAIL_BYTES))
             self._file.write(self._mark + tail)
 
     def close(self) -> None:
         """Cut and close it; an empty one is removed. No writer may be running."""
         self.cut()
-        if not os.fstat(self.descriptor).st_size:
+        if not self._file.seek(0, os.SEEK_END):
             self._path.unlink(missing_ok=True)
         self._file.close()
 
@@ -105,18 +105,15 @@ class _Worker:
     def run(
         self,
         order: Mapping[str, Any],
-        output: int,
         limits: Limits,
         grace: float,
         check: Callable[[], None],
     ) -> dict[str, Any]:
         """Return the answer to an order, and end what its job left behind.
 
-        - `output`: the descriptor of what the job prints.
-
         Raises EndedError if there is none: the process has ended or was killed.
         """
-        self.child.send(json.dumps(order, default=str).encode(), output)
+        self.child.send(json.dumps(order, default=str).encode())
         said = self.child.answer(limits, grace=grace, check=check)
         answer: dict[str, Any] = json.loads(said)
         clean = kill_below(self.child.pid)
@@ -210,6 +207,7 @@ class WorkerPool:
             "prepared": places and [place and str(place.resolve()) for place in places],
             "job": dataclasses.asdict(job),
             "folder": str(folder.resolve()),
+            "log": str(folder.resolve() / LOG),
             "cwd": str(Path.cwd()),
         }
 
@@ -221,7 +219,7 @@ class WorkerPool:
 
         try:
             worker.wait_until_ready(self._check)
-            said = worker.run(order, log.descriptor, self.limits, self._grace, check)
+            said = worker.run(order, self.limits, self._grace, check)
         except EndedError as end:
             return end.ending
         finally:

@@ -21,7 +21,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import recv_handle, send_handle
 from typing import Annotated, Any, NamedTuple, NoReturn, Self
 
 import psutil
@@ -258,16 +257,11 @@ class Child:
         """Resident bytes of the process and all below it."""
         return self._measure()
 
-    def send(self, message: bytes, descriptor: int | None = None) -> None:
-        """Send a message and restart the clocks; `answer` reports a child that has ended.
-
-        - `descriptor`: of a file, which the child receives by `descriptor_of`.
-        """
+    def send(self, message: bytes) -> None:
+        """Send a message and restart the clocks; `answer` reports a child that has ended."""
         self.restart_clocks()
         with suppress(OSError):
             self._channel.send_bytes(message)
-            if descriptor is not None:
-                send_handle(self._channel, descriptor, self.pid)
 
     def restart_clocks(self) -> None:
         """Count the seconds of the limits from now on."""
@@ -403,12 +397,6 @@ def messages(channel: Connection) -> Iterator[bytes]:
     with suppress(EOFError, OSError):
         while True:
             yield channel.recv_bytes()
-
-
-def descriptor_of(channel: Connection) -> int:
-    """Return the descriptor that came with the last message."""
-    number: int = recv_handle(channel)
-    return number
 
 
 class Called(NamedTuple):

@@ -87,25 +87,6 @@ class Normalise(Strict):
     """The algorithm whose loss is 1; a better one is above 1."""
 
 
-class Printed(Strict):
-    """Number that a paper prints, and how far ours may be from it and still agree."""
-
-    source: str
-    """Where it is printed."""
-    algorithm: str
-    """The algorithm of the number."""
-    data: str
-    """The dataset of the number."""
-    metric: str
-    """`score`, or a metric of the job."""
-    value: float
-    """The number."""
-    sd: float | None = None
-    """Its standard deviation, as printed, by which ours is judged."""
-    tolerance: float | None = None
-    """The largest difference that still agrees, if no deviation is printed."""
-
-
 class Suite(Strict):
     """Benchmark: every algorithm on every dataset with every seed.
 
@@ -146,8 +127,9 @@ class Suite(Strict):
     """Algorithms on streams run next to the naive baselines that the suite does not name:
     `running-mean`, `last-label`, `seasonal-last`, `online-ridge`; false: only the listed
     algorithms, as for a paper."""
-    published: list[Printed] = Field(default_factory=list)
-    """Numbers that a paper prints: `make tables` puts ours next to them."""
+    published: list[Settings] = Field(default_factory=list)
+    """Numbers that a paper prints: `make tables` puts ours next to them. Each has `source`,
+    `algorithm`, `data`, `metric`, `value`, and `sd` or `tolerance`."""
     requirements: list[Requirement] = Field(default_factory=list)
     """What the gate checks in addition to scores."""
     ignore: Codes = Field(default_factory=list)
