@@ -132,7 +132,7 @@ class Environment(ABC):
         """Return the score of the run so far."""
 
     def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """Return the labels that were predicted and the predictions, for metrics of plugins.
+        """Return the labels that were predicted and the predictions, for metrics.
 
         Numbers are in the target's own unit, classes are numbers; None if there are none yet.
         """

@@ -126,15 +126,10 @@ def import_file(path: Path, what: str) -> ModuleType:
     return module
 
 
-KINDS = ("algorithms", "metrics")
-"""What distributions can add, each by an entry point in the group ``leaseboard.KIND``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Entry point of a distribution, of one of `KINDS`."""
+    """Algorithm of a distribution: an entry point in the group ``leaseboard.algorithms``."""
 
-    kind: str
     point: metadata.EntryPoint
 
     @property
@@ -174,33 +169,26 @@ class Plugin:
         with blaming(self.file):
             return self.point.load()
 
-    def call(self, *given: Any) -> Any:
-        """Call what it names; UserFileError with the line."""
-        named = self.load()
-        with blaming(self.file):
-            return named(*given)
-
 
 @functools.cache
 def discovered() -> tuple[Plugin, ...]:
-    """Return all plugins, by kind, name and distribution, also those of one name."""
-    found = [Plugin(kind, point) for kind in KINDS
-             for point in metadata.entry_points(group=f"leaseboard.{kind}")]  # fmt: skip
-    return tuple(sorted(found, key=lambda each: (each.kind, each.name, each.source)))
+    """Return all plugins, by name and distribution, also those of one name."""
+    found = map(Plugin, metadata.entry_points(group="leaseboard.algorithms"))
+    return tuple(sorted(found, key=lambda each: (each.name, each.source)))
 
 
-def names(kind: str) -> list[str]:
-    """Return the names of the plugins of a kind."""
-    return list(dict.fromkeys(each.name for each in discovered() if each.kind == kind))
+def names() -> list[str]:
+    """Return the names of the plugins."""
+    return list(dict.fromkeys(each.name for each in discovered()))
 
 
-def find(kind: str, name: str) -> Plugin | None:
-    """Return the plugin of a kind that has a name; None without one.
+def find(name: str) -> Plugin | None:
+    """Return the plugin that has a name; None without one.
 
     Raises UsageError if two distributions have one of that name: which is meant is unknown.
     """
-    found = [each for each in discovered() if (each.kind, each.name) == (kind, name)]
+    found = [each for each in discovered() if each.name == name]
     if len(found) > 1:
         by = " and ".join(each.source for each in found)
-        raise UsageError(f"{name!r} is in {kind} of {by}: uninstall one of them")
+        raise UsageError(f"{name!r} is an algorithm of {by}: uninstall one of them")
     return found[0] if found else None

@@ -61,7 +61,7 @@ def names() -> list[str]:
 
 def plugin(name: str) -> Plugin | None:
     """Return the plugin that adds the algorithm `name`; None for ours and for files."""
-    return None if name in _BY_NAME else plugins.find("algorithms", name)
+    return None if name in _BY_NAME else plugins.find(name)
 
 
 def file_of(name: str) -> Path | None:
@@ -74,7 +74,7 @@ def file_of(name: str) -> Path | None:
 def entry(name: str) -> Entry:
     """Return the entry of `name`; raise UsageError with the nearest name if it is unknown."""
     if name not in _BY_NAME:
-        raise unknown("algorithm", name, [*_BY_NAME, *plugins.names("algorithms")])
+        raise unknown("algorithm", name, [*_BY_NAME, *plugins.names()])
     return _BY_NAME[name]
 
 

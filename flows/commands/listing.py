@@ -74,8 +74,7 @@ def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
                 for name in venv.names()
             ]
         case _:
-            rows = [(each.name, each.kind, each.source) for each in plugins.discovered()]
-            return ("name", "kind", "source"), rows
+            return ("name", "source"), [(each.name, each.source) for each in plugins.discovered()]
 
 
 def _suites(folder: Path) -> Rows:

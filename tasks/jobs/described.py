@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leaseboard.algorithms import plugins, registry
+from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import setting_names
 from leaseboard.algorithms.errors import LeaseboardError, UserFileError
 from leaseboard.algorithms.plugins import Plugin, blamed, file_of
@@ -122,9 +122,9 @@ def is_untrusted(job: Job) -> bool:
 
 
 def plugins_of(job: Job) -> list[Plugin]:
-    """Return the plugins whose code a job runs, its algorithm's first."""
-    found = registry.plugin(job.algorithm), plugins.find("metrics", job.metric)
-    return [each for each in found if each is not None]
+    """Return the plugin whose code a job runs, if any."""
+    found = registry.plugin(job.algorithm)
+    return [] if found is None else [found]
 
 
 def references(job: Job) -> Iterator[str]:

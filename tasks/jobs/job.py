@@ -53,8 +53,6 @@ class Job:
     algorithm's presets, such as ``optimiser: random`` of ER-UCB's paper, are added."""
     repetition: int = 0
     """Number of the repetition, from 0."""
-    metric: str = ""
-    """A plugin's metric that it measures, too."""
 
     def __post_init__(self) -> None:
         presets = registry.environment_presets(self.algorithm)
@@ -80,7 +78,7 @@ class Job:
         identity = {
             name: value
             for name, value in _fields_of(self).items()
-            if name not in ("name", "data", "repetition") and (name != "metric" or value)
+            if name not in ("name", "data", "repetition")
         }
         identity |= {"digest": digest, "version": version}
         canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leaseboard.algorithms import plugins, registry
+from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import ENDED_EARLY, Cost, Environment, play
 from leaseboard.algorithms.environments.stream import StreamEnvironment
@@ -22,7 +22,6 @@ from leaseboard.algorithms.errors import (
     SettingError,
     SkipError,
     UsageError,
-    UserFileError,
     unknown,
 )
 from leaseboard.algorithms.events import Event, Finished, LogWriter, Measured
@@ -155,7 +154,6 @@ def run_job(
                 play(job.name or job.algorithm, algorithm, env, job.seed),
                 env,
                 (auditor, log, *sinks),
-                job.metric,
             )
         except DivergedError as error:
             reason = discreet(str(error))
@@ -181,7 +179,6 @@ def _drive(
     events: Any,
     env: Environment,
     sinks: tuple[Sink, ...],
-    metric: str,
 ) -> tuple[float, float]:
     """Exhaust the generator `events`; return the CPU and wall seconds that it took.
 
@@ -197,26 +194,9 @@ def _drive(
         if event is None:
             return cpu_spent, wall_spent
         if isinstance(event, Finished):
-            own = {**event.metrics, **env.measures()}
-            event = replace(event, metrics=own | (_added(metric, env, own) if metric else {}))
+            event = replace(event, metrics={**event.metrics, **env.measures()})
         for sink in sinks:
             sink(event)
-
-
-def _added(metric: str, env: Environment, own: Mapping[str, float]) -> dict[str, float]:
-    """Return a plugin's metric of the predictions, if it is a finite number.
-
-    Raises UserFileError if the run's `own` metrics have its name.
-    """
-    plugin, answers = plugins.find("metrics", metric), env.answers()
-    if plugin is None or answers is None:
-        return {}
-    if metric in own:
-        raise UserFileError(
-            f"metric {metric!r} of {plugin.source} has the name of one of the run: rename it"
-        )
-    value = float(plugin.call(*answers))
-    return {metric: value} if math.isfinite(value) else {}
 
 
 def _fields(auditor: Auditor, env: Environment, cpu: float, wall: float) -> dict[str, Any]:

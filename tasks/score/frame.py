@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.measures import DIRECTIONS, MEANS, SKILL, of_logarithm
 from leaseboard.tasks.jobs.job import UNDONE, Result
@@ -132,18 +131,9 @@ def describe_scores(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
 
 def direction_of(name: str) -> str:
     """Return whether less or more of a metric is better; UsageError if there is none of a name."""
-    if name in DIRECTIONS:
-        return DIRECTIONS[name]
-    plugin = plugins.find("metrics", name)
-    if plugin is None:
-        raise unknown("metric", name, [*DIRECTIONS, *plugins.names("metrics")])
-    direction = getattr(plugin.load(), "direction", None)
-    if direction not in ("min", "max"):
-        raise UsageError(
-            f"metric {name!r} of {plugin.source}: its direction is {direction!r}: set it to 'min'"
-            " or 'max'"
-        )
-    return str(direction)
+    if name not in DIRECTIONS:
+        raise unknown("metric", name, DIRECTIONS)
+    return DIRECTIONS[name]
 
 
 def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:

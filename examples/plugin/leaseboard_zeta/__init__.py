@@ -1,1 +1,1 @@
-"""Plugin of Leaseboard: the zeta-policy, and a metric."""
+"""Plugin of Leaseboard: the zeta-policy."""

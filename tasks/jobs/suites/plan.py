@@ -9,7 +9,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from leaseboard.algorithms import plugins
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import (
     DataError,
@@ -117,7 +116,7 @@ def check_suite(suite: Suite) -> None:
         with _located(path, "data", j, "data"):
             loading.check(entry.data, here=True)
     _check_measures(suite, kinds, path)
-    metrics = [*(DIRECTIONS.keys() - {SKILL}), *plugins.names("metrics")]
+    metrics = DIRECTIONS.keys() - {SKILL}
     if suite.metric is not None and suite.metric not in metrics:
         with _located(path, "metric"):
             raise unknown("metric", suite.metric, metrics)

@@ -17,7 +17,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.jobs.checks import Codes, Requirement
 from leaseboard.tasks.jobs.job import Job
@@ -93,7 +92,7 @@ class Suite(Strict):
     Seeds are either listed (`seeds`: each is the seed of the job and of its environment, as a
     paper's authors list them) or derived (`seed` and `repetitions`: the job's from seed, data,
     algorithm and repetition, the environment's from seed, data and repetition). A `metric` changes
-    no job, unless it is a plugin's, which its jobs measure.
+    no job.
     """
 
     title: Name
@@ -120,7 +119,7 @@ class Suite(Strict):
     """The configurations that are recorded in MLflow."""
     metric: Annotated[Name, Field(min_length=1)] | None = None
     """The metric by which leaderboards rank, instead of the score: `rmse`, `mae`, `r2`, `error`,
-    `log_loss`, `kappa`, `kappa_temporal`, `skill`, those of tables, or one of a plugin."""
+    `log_loss`, `kappa`, `kappa_temporal`, `skill`, or those of tables."""
     normalise: Normalise | None = None
     """The algorithms whose losses are 0 and 1 of the normalised score."""
     baselines: bool = True
@@ -234,7 +233,6 @@ class Suite(Strict):
             budget=self.budget if entry.budget is None else entry.budget,
             environment={**self.environment, **entry.environment, **contender.environment},
             repetition=repetition,
-            metric="" if self.metric in DIRECTIONS else self.metric or "",
         )
 
 

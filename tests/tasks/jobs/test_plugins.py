@@ -1,6 +1,5 @@
 """What distributions add is found without importing any of it."""
 
-import dataclasses
 import shutil
 import sys
 from pathlib import Path
@@ -11,9 +10,8 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, UserFileError
 from leaseboard.tasks.jobs.described import describe, is_untrusted
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.run import check, identify, run_job
+from leaseboard.tasks.jobs.run import check, identify
 from leaseboard.tasks.models.recipe import Recipe
-from leaseboard.tasks.score.frame import direction_of
 from tests.plugged import POINTS, installed
 
 __all__ = ["installed"]
@@ -80,16 +78,3 @@ def test_another_version_of_an_algorithm_is_other_work(installed):
     assert identity.endswith("good_one 1.1")
     with pytest.raises(Exception, match="cannot be kept"):  # a live model takes no code of others
         Recipe("y", "regression", "own", {}).check()
-
-
-def test_a_metric_has_a_direction_and_no_name_of_the_run(installed, tmp_path):
-    code = "def own(a, b): return abs(a - b).mean()\n"
-    points = "[leaseboard.metrics]\nown = {0}.own:own\nmodels_per_example = {0}.own:own\n"
-    installed("metric_one", points.format("metric_one"), code)
-    with pytest.raises(UsageError, match="its direction is None: set it to 'min' or 'max'"):
-        direction_of("own")
-    job = Job("vanilla", "synthetic:fried?rows=50&seed=0", 0, 0, metric="models_per_example")
-    with pytest.raises(UserFileError, match="has the name of one of the run: rename it"):
-        run_job(job, tmp_path)
-    result = run_job(dataclasses.replace(job, metric="own"), tmp_path)
-    assert result.metrics["own"] > 0
