@@ -76,7 +76,7 @@ def plan_jobs(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Pla
     found: list[results.Damage] = []
 
     def earlier(key: str) -> Result | None:
-        seen = results.look(results.job_folder(out, key), key, whole_log=True)
+        seen = results.look(results.job_folder(out, key), key)
         if isinstance(seen, results.Damage):
             found.append(seen)
             return None

@@ -160,7 +160,7 @@ def log_at(path: Path) -> Log | None:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return Log(file.tell(), digest)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return None
 
 
@@ -207,13 +207,10 @@ class Damage:
         return f"{self.path} {self.what}: its job is not done; run its suite again"
 
 
-def look(
-    folder: Path, key: str | None = None, *, whole_log: bool = False
-) -> Result | Damage | None:
+def look(folder: Path, key: str | None = None) -> Result | Damage | None:
     """Return the recorded result in the folder of a job or a race, its damage, or None.
 
     - `key`: that of the result, if known.
-    - `whole_log`: compare the event log's digest with the checksum's too, not its size alone.
     """
     path = folder / RESULT
     try:
@@ -224,14 +221,10 @@ def look(
         return Damage(path, str(error))
     if key is not None and result.key != key:
         return Damage(path, "is the result of another job")
-    events = folder / EVENTS
-    size = events.stat().st_size if events.is_file() else None
-    if size != (log and log.size) or (whole_log and log_at(events) != log):
-        what = "is missing" if size is None else "was changed after it was written"
-        return Damage(events, what)
-    if result.status == "ok" and log is None:
+    events, there = folder / EVENTS, log_at(folder / EVENTS)
+    if there is None and (log is not None or result.status == "ok"):
         return Damage(events, "is missing")
-    return result
+    return result if there == log else Damage(events, "was changed after it was written")
 
 
 def read_results(out: Path) -> list[Result]:
@@ -247,12 +240,12 @@ def damaged(out: Path) -> list[str]:
     """
     if (out / TABLE).is_file():
         return [row.reason for row in rows(out) if row.status == UNDONE]
-    return [str(each) for each in _looks(out, whole_log=True) if isinstance(each, Damage)]
+    return [str(each) for each in _looks(out) if isinstance(each, Damage)]
 
 
-def _looks(out: Path, *, whole_log: bool = False) -> Iterator[Result | Damage | None]:
+def _looks(out: Path) -> Iterator[Result | Damage | None]:
     for path in sorted(out.glob(f"jobs/*/{RESULT}")):
-        yield look(path.parent, path.parent.name, whole_log=whole_log)
+        yield look(path.parent, path.parent.name)
 
 
 def current(out: Path) -> list[Result]:
@@ -352,7 +345,7 @@ def rows(out: Path) -> list[Result]:
     for row in read_table(out / TABLE).itertuples():
         places = {"name": row.name, "data": row.data, "repetition": row.repetition}
         folder = job_folder(out, str(row.key))
-        found = look(folder, folder.name, whole_log=True) or Damage(folder / RESULT, "is missing")
+        found = look(folder, folder.name) or Damage(folder / RESULT, "is missing")
         if isinstance(found, Result):
             shown.append(dataclasses.replace(found, **places))
         else:

@@ -17,7 +17,7 @@ STANDINS = Path(__file__).with_name("standins.py")
 
 def reusable(out, key):
     """Return the job's result if a run would not repeat it: it is ok, and whole with its log."""
-    found = results.look(results.job_folder(out, key), key, whole_log=True)
+    found = results.look(results.job_folder(out, key), key)
     return found if isinstance(found, results.Result) and found.status == "ok" else None
 
 

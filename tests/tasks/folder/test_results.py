@@ -37,7 +37,7 @@ def finished(out, **fields):
 
 def is_done(out, key):
     """Return whether a run would not repeat the job: its result is ok, and whole with its log."""
-    found = results.look(results.job_folder(out, key), key, whole_log=True)
+    found = results.look(results.job_folder(out, key), key)
     return isinstance(found, Result) and found.status == "ok"
 
 
