@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from leaseboard.algorithms.errors import UsageError, UserFileError
 from leaseboard.flows.commands.options import (
     Algorithms,
@@ -51,7 +49,6 @@ _SPLIT = "Rows of a table held out: random, time, time=COLUMN or group=COLUMN (d
 
 
 def race(
-    context: typer.Context,
     algorithm: Algorithms,
     data: Data,
     target: Target = None,
@@ -73,6 +70,7 @@ def race(
     """
     from leaseboard.tasks.fetch.loading import with_options
     from leaseboard.tasks.jobs.environments.stream import arrival_of_file
+    from leaseboard.tasks.models.registry import check_name
     from leaseboard.tasks.score.summary import compared
     from leaseboard.tasks.steps.interactive import race_suite
     from leaseboard.tasks.track.store import check_address
@@ -91,7 +89,7 @@ def race(
     jobs, asked = suite.jobs(), len(algorithm)
     if register is not None:
         check_address(environment.tracking_uri())
-        _check_models(register, jobs[:asked])
+        check_name(register)
     attempts: list[Attempt] = []
     out = output_folder(OUT)
     for number, job in enumerate(jobs):
@@ -99,7 +97,7 @@ def race(
             break  # the baselines have nothing to be compared with
         attempts.append(_run(job, out))
         if number < asked:
-            _show(attempts[-1], as_json=as_json, debug="debug" in context.obj)
+            _show(attempts[-1].result, as_json=as_json)
     results = [attempt.result for attempt in attempts]
     with redirect_stdout(sys.stderr) if as_json else nullcontext():  # the JSON stays alone
         if any(result.status == "ok" for result in results):
@@ -123,18 +121,6 @@ def _contender(algorithm: str, given: dict[str, Any]) -> dict[str, Any]:
     with suppress(UserFileError):  # its job says so
         own, shared = route_settings(algorithm, given)
     return {"algorithm": algorithm, "settings": own, "environment": shared}
-
-
-def _check_models(name: str, jobs: list[Job]) -> None:
-    """Raise UsageError for a name, or an algorithm, that no registered model can have."""
-    from leaseboard.tasks.jobs.described import describe
-    from leaseboard.tasks.models.registry import check_name
-    from leaseboard.tasks.models.winner import require_model
-
-    check_name(name)
-    for job in jobs:
-        with suppress(UserFileError):
-            require_model(job.name, describe(job.algorithm, job.settings).environment)
 
 
 def _run(job: Job, out: Path) -> Attempt:
@@ -173,13 +159,9 @@ def _show_budget(shown: Activity, event: Event) -> None:
     shown.done = event.at
 
 
-def _show(attempt: Attempt, *, as_json: bool, debug: bool) -> None:
+def _show(result: Result, *, as_json: bool) -> None:
     """Print a job that has ended."""
-    result = attempt.result
     if result.status != "ok":
-        log = attempt.log.decode(errors="replace").rstrip()
-        if debug and log:
-            say(log, err=True)
         reason = " ".join(result.reason.split())
         say(f"{result.name} on {result.data}: {result.status}: {reason}", err=True)
     if as_json:

@@ -284,13 +284,6 @@ class Attempt:
     files: dict[str, bytes] | None = None
     """Files of a job on another machine, by name, in place of the folder."""
 
-    @property
-    def log(self) -> bytes:
-        """Output of the job; of one in this process, where it crashed."""
-        if self.folder is not None and (self.folder / LOG).is_file():
-            return (self.folder / LOG).read_bytes()
-        return (self.files or {}).get(LOG, b"")
-
 
 def run_one(
     job: Job,

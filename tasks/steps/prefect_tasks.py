@@ -9,7 +9,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -20,25 +20,20 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import TaskRunContext
 from prefect.exceptions import PrefectException
-from prefect.futures import PrefectFuture
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelled, Completed, Failed
 
 from leaseboard.tasks.jobs import prepared
-from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.addresses import mlflow_ui
-from leaseboard.tasks.machine.terminal import harmless
 from leaseboard.tasks.pool.workers import Attempt, StoppedError
 from leaseboard.tasks.score.summary import Compared, texts
 from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track.tracker import Place
 
 HINT = "MLFLOW_UI_URL names another address; `leaseboard ui` shows a store without a server."
-MOST_LOGGED = 1 << 16
-"""Characters of a job's own output on its page; the whole is in the run folder."""
 
 
 def artifact_key(name: str, what: str) -> str:
@@ -72,9 +67,6 @@ def as_task(step: Callable[..., Any], name: str, **options: Any) -> Any:
 def _run(*given: Any, **named: Any) -> State[Any]:
     attempt: Attempt = plain.run(*given, **named)
     result = attempt.result
-    printed = harmless(attempt.log.decode(errors="replace")[-MOST_LOGGED:].strip())
-    if printed:
-        _say(f"the job printed:\n{printed}")
     found = "" if result.score is None else f"{result.metric} {result.score:.6g}"
     message = f"{result.status}: {result.reason or found}".rstrip(": ")
     _say(f"{message} ({result.cpu_seconds:.2f} CPU s)")
@@ -119,18 +111,6 @@ run = as_task(_run, "run", task_run_name=_title_of_job)
 score = as_task(_score, "score")
 report = as_task(plain.report, "report")
 record = as_task(_record, "record")
-
-
-def results_of(runs: Iterable[PrefectFuture[Any]]) -> list[Result]:
-    """Return the results of submitted `run`s, also of the failed ones.
-
-    A task that has no result, such as one that was wrongly called, raises its error.
-    """
-    found = [each.result(raise_on_failure=False) for each in runs]
-    for made in found:
-        if isinstance(made, BaseException):
-            raise made
-    return found
 
 
 def publish(create: Callable[..., Any], *given: Any, **named: Any) -> None:

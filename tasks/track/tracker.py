@@ -357,8 +357,7 @@ def publish(
         for place_id, text in ((jobs, note), (configurations, about)):
             client.set_experiment_tag(place_id, *KIND)
             client.set_experiment_tag(place_id, NOTE, text)
-        if any(path.name == REPORT for path in files):
-            note += f"\n[The report]({place.report}).\n"
+        note += f"\n[The report]({place.report}).\n" if files else ""
         flow_run = tags.get(FLOW_RUN, "")
         if flow_run.startswith("http"):
             note += f"\n[The flow run in Prefect]({flow_run}).\n"
