@@ -23,7 +23,7 @@ from leaseboard.tasks.pool.workers import Attempt, RunsJobs, run_unplanned
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.score.summary import Compared, compared
 from leaseboard.tasks.track.store import TrackingError
-from leaseboard.tasks.track.tracker import FLOW_RUN, Place, log_all, publish
+from leaseboard.tasks.track.tracker import Place, log_all, publish
 
 PAUSES = (2.0, 4.0, 8.0)
 """Seconds between tries of a download that broke off."""
@@ -132,7 +132,6 @@ def record(
     report: Path | None = None,
     logged: bool = False,
     configurations: str = "all",
-    flow_run: str = "",
 ) -> Place:
     """Log `results` as runs of MLflow's experiment `name`, described by their leaderboard.
 
@@ -143,7 +142,6 @@ def record(
     - `report`: the page, to be attached.
     - `logged`: the jobs were logged while they ran; the leaderboard alone is missing.
     - `configurations`: which get a run, as of a suite's ``tracking``.
-    - `flow_run`: the address of the flow run of which this is a step; as a task it knows its own.
 
     Returns where they are in MLflow's UI.
     """
@@ -151,17 +149,13 @@ def record(
     from leaseboard.tasks.score.summary import markdown, standings
 
     store = environment.tracking_uri(uri)
-    files: list[Path] = []
-    tags = {FLOW_RUN: flow_run} if flow_run else {}
-    if report is not None:
-        files += [report, report.with_name(DIAGNOSTICS)]
+    files = [] if report is None else [report, report.with_name(DIAGNOSTICS)]
     try:
         if not logged:
             log_all(results, out or _scratch(), name, store, configurations)
         return publish(
-            store, name, results, board=markdown(found), standings=standings(found), files=files,
-            tags=tags,
-        )  # fmt: skip
+            store, name, results, board=markdown(found), standings=standings(found), files=files
+        )
     except TrackingError as error:  # its cause may hold the store's address
         raise TrackingError(str(error)) from None
 

@@ -7,7 +7,6 @@ too, see the how-to "Compose a flow". Each is a task of the function of its name
 
 import functools
 import hashlib
-import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -86,9 +85,7 @@ def _score(*given: Any, **named: Any) -> Compared:
 
 @functools.wraps(plain.record)
 def _record(results: Any, name: str, *given: Any, **named: Any) -> Place:
-    # Its address; its identifier if our server ends with it.
-    here = flow_run.ui_url if "PREFECT_API_URL" in os.environ else flow_run.id
-    place = plain.record(results, name, *given, **{"flow_run": str(here or ""), **named})
+    place = plain.record(results, name, *given, **named)
     ui = mlflow_ui(environment.tracking_uri(named.get("uri")))
     links = {"mlflow": place.jobs} | ({"report": place.report} if named.get("report") else {})
     for what, address in links.items():

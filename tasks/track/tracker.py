@@ -66,8 +66,6 @@ RETRY_SECONDS = (1.0, 4.0, 8.0)
 """A busy or restarting store gets four tries."""
 PATIENCE_SECONDS = 60.0
 """No new try after that: a store that accepts calls and never answers takes a minute for each."""
-FLOW_RUN = "leaseboard.flow_run"
-"""Tag of a suite's run: the address of the flow run that logged it, or its identifier."""
 KIND = ("mlflow.experimentKind", "custom_model_development")
 """Saves the UI its own guess, by which an experiment without models is one of traces."""
 MOST_BOARD = 5_000
@@ -318,7 +316,6 @@ def publish(
     board: str,
     standings: Mapping[str, float],
     files: Sequence[Path],
-    tags: Mapping[str, str],
 ) -> Place:
     """Describe a suite's run and experiments by the leaderboard, and attach files.
 
@@ -331,7 +328,6 @@ def publish(
     - `board`: Markdown.
     - `standings`: score, rank and CPU seconds of each algorithm, by MEASURE/NAME.
     - `files`: artifacts of the suite's run, such as the report.
-    - `tags`: of the suite's run, such as its `FLOW_RUN`.
     """
     client = open_store(uri)
     with reported(uri):
@@ -358,11 +354,7 @@ def publish(
             client.set_experiment_tag(place_id, *KIND)
             client.set_experiment_tag(place_id, NOTE, text)
         note += f"\n[The report]({place.report}).\n" if files else ""
-        flow_run = tags.get(FLOW_RUN, "")
-        if flow_run.startswith("http"):
-            note += f"\n[The flow run in Prefect]({flow_run}).\n"
-        for name, text in ((NOTE, note), *tags.items()):
-            client.set_tag(run_id, name, text)
+        client.set_tag(run_id, NOTE, note)
         for path in files:
             client.log_artifact(run_id, str(path))
         _log_standings(client, run, standings)
