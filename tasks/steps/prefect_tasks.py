@@ -17,9 +17,7 @@ from prefect import task
 from prefect.artifacts import create_link_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.context import TaskRunContext
 from prefect.exceptions import PrefectException
-from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Cancelled, Completed, Failed
@@ -68,7 +66,7 @@ def _run(*given: Any, **named: Any) -> State[Any]:
     result = attempt.result
     found = "" if result.score is None else f"{result.metric} {result.score:.6g}"
     message = f"{result.status}: {result.reason or found}".rstrip(": ")
-    _say(f"{message} ({result.cpu_seconds:.2f} CPU s)")
+    message += f" ({result.cpu_seconds:.2f} CPU s)"
     ended = Failed if result.failed else Completed
     return ended(message=message, data=result if attempt.files is None else attempt)
 
@@ -119,9 +117,3 @@ def publish(create: Callable[..., Any], *given: Any, **named: Any) -> None:
         temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),  # else its client tries for a minute
     ):
         create(*given, **named)
-
-
-def _say(text: str) -> None:
-    """Write a line into the log of this task run."""
-    if TaskRunContext.get():
-        get_run_logger().info("%s", text)
