@@ -7,6 +7,7 @@ are the ways to run a job by one, or in this process.
 """
 
 import atexit
+import ctypes
 import dataclasses
 import functools
 import json
@@ -42,6 +43,7 @@ START = Limits(wall_seconds=120.0)
 """How long a worker may import; no job is charged for it."""
 STALE_BYTES = 1 << 30
 """Memory of a worker above which it takes no further job, so that the next starts small."""
+PUNCH_HOLE = 3  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE of linux/falloc.h
 TAIL_BYTES = 1 << 14
 """Bytes at the end of a log that was cut: a traceback is there."""
 
@@ -59,22 +61,26 @@ class _Log:
     def __init__(self, path: Path, megabytes: float | None) -> None:
         self._path, self._file = path, path.open("ab+", buffering=0)  # as the worker does
         self._most = sys.maxsize if megabytes is None else int(megabytes * 1e6)
+        self._head = max(0, self._most - TAIL_BYTES)
         said = f"the job printed more than {megabytes} MB, the limit output_mb"
         self._mark = f"\n[cut here: {said}; what it printed last:]\n".encode()
 
-    def cut(self) -> None:
-        """Leave out the middle if it is too long; what is printed next comes after its end."""
-        size = self._file.seek(0, os.SEEK_END)
-        if size > self._most:
-            self._file.seek(size - TAIL_BYTES)
-            tail = self._file.read(TAIL_BYTES) or b""
-            self._file.truncate(max(0, self._most - TAIL_BYTES))
-            self._file.write(self._mark + tail)
+    def free(self) -> None:
+        """Free the disk of the middle of a long log, where the file system can; no byte moves."""
+        size = self._file.seek(0, os.SEEK_END) - TAIL_BYTES - self._head
+        if size > 0:
+            place = ctypes.c_long(self._head), ctypes.c_long(size)
+            ctypes.CDLL(None).fallocate(self._file.fileno(), PUNCH_HOLE, *place)
 
     def close(self) -> None:
-        """Cut and close it; an empty one is removed. No writer may be running."""
-        self.cut()
-        if not self._file.seek(0, os.SEEK_END):
+        """Leave out the middle and close it; an empty one is removed. No writer may be running."""
+        size = self._file.seek(0, os.SEEK_END)
+        if size > self._most:
+            self._file.seek(max(0, size - TAIL_BYTES))
+            tail = self._file.read()
+            self._file.truncate(self._head)
+            self._file.write(self._mark + tail)
+        if not size:
             self._path.unlink(missing_ok=True)
         self._file.close()
 
@@ -215,7 +221,7 @@ class WorkerPool:
 
         def check() -> None:
             self._check()
-            log.cut()
+            log.free()
 
         try:
             worker.wait_until_ready(self._check)
