@@ -16,16 +16,7 @@ from leaseboard.tasks.live.candidates import (
     evidence_so_far,
 )
 from leaseboard.tasks.live.record import ROLES, ModelRecord, in_words, measures_of, name_of
-from leaseboard.tasks.report.page import (
-    Cell,
-    Section,
-    Table,
-    axis,
-    chart,
-    colour,
-    page_of,
-    scatter,
-)
+from leaseboard.tasks.report import page as report
 from leaseboard.tasks.score.frame import short
 
 PAGE = "report.html"
@@ -46,7 +37,7 @@ def build(record: ModelRecord, folder: Path) -> Path:
     """Write ``report.html`` into the live model's folder, whole or not at all; return its path."""
     data, settings = record.settings.data, record.settings
     said = list(answers(record).items())
-    html = page_of(
+    html = report.page_of(
         settings.name,
         [losses(record), history(record), quarantine(record)],
         description=f"Predicts {data.target} with {settings.model.algorithm} from"
@@ -58,12 +49,12 @@ def build(record: ModelRecord, folder: Path) -> Path:
     return folder / PAGE
 
 
-def losses(record: ModelRecord) -> Section:
+def losses(record: ModelRecord) -> report.Section:
     """Return a line for each candidate in a role and for each naive baseline, with gaps."""
     title = "Quality by day"
     if not record.days:
         text = ["No prediction has met its label yet: figures begin with the first day that does."]
-        return Section("losses", title, nav="Quality", text=text)
+        return report.Section("losses", title, nav="Quality", text=text)
     measure, traces = record.measure, []
     days = pd.date_range(min(record.days), max(record.days)).strftime("%Y-%m-%d")
     for candidate in (*filter(None, map(record.in_role, ROLES)), *record.baselines):
@@ -74,19 +65,19 @@ def losses(record: ModelRecord) -> Section:
             "width": 3 if candidate.role == CHAMPION else 1.6,
             "dash": "dot" if is_baseline else "solid",
         }
-        paint = colour(candidate.number)
+        paint = report.colour(candidate.number)
         traces.append(
-            scatter(label, days, values, paint, mode="lines+markers", line=line,
+            report.scatter(label, days, values, paint, mode="lines+markers", line=line,
                     marker={"size": 4}, connectgaps=False)
         )  # fmt: skip
     note = f"{UNITS[measure]}: less is better. The thick line is the champion, a thin one another"
     note += " candidate, a dotted one a naive baseline. A gap is days without labels."
-    across = axis("", type="category", nticks=8)
-    figure = chart("Loss by day", note, traces, across, measure, 340, hovermode="x unified")
-    return Section("losses", title, nav="Quality", figures=[figure])
+    across = report.axis("", type="category", nticks=8)
+    figure = report.chart("Loss by day", note, traces, across, measure, 340, hovermode="x unified")
+    return report.Section("losses", title, nav="Quality", figures=[figure])
 
 
-def history(record: ModelRecord) -> Section:
+def history(record: ModelRecord) -> report.Section:
     """Return what happened to candidates, incidents and rows, the newest first."""
     names = {str(number): name_of(each) for number, each in record.candidates.items()}
     rows = [
@@ -94,14 +85,14 @@ def history(record: ModelRecord) -> Section:
             "When (UTC)": moment(each.at),
             "Of": names.get(each.subject, each.subject),
             "What": each.what,
-            "Event": Cell(each.kind, EMPHASIS.get(each.kind, "")),
+            "Event": report.Cell(each.kind, EMPHASIS.get(each.kind, "")),
         }
         for each in reversed(record.history)
     ]
     return listed("history", "History", rows, "Nothing has happened yet.")
 
 
-def quarantine(record: ModelRecord) -> Section:
+def quarantine(record: ModelRecord) -> report.Section:
     """Return rows that broke the contract, by batch and reason, the newest first."""
     batches = {each["number"]: each for each in record.batches}
     found = pd.DataFrame(record.state.quarantined_rows(), columns=["batch", "reason", "id"])
@@ -118,24 +109,24 @@ def quarantine(record: ModelRecord) -> Section:
     return listed("quarantine", "Quarantined rows", rows, "No row was quarantined.")
 
 
-def listed(name: str, title: str, rows: Sequence[Row], empty: str) -> Section:
+def listed(name: str, title: str, rows: Sequence[Row], empty: str) -> report.Section:
     """Return a section with a table of the first rows; without rows with the sentence `empty`."""
     if not rows:
-        return Section(name, title, nav=title, text=[empty])
+        return report.Section(name, title, nav=title, text=[empty])
     more = len(rows) - MOST_ROWS
-    table = Table(
+    table = report.Table(
         f"{name}-table",
         title,
         pd.DataFrame(rows[:MOST_ROWS]),
         key=1,
         note=f"{more:,} older ones are not listed." if more > 0 else "",
     )
-    return Section(name, title, nav=title, tables=[table])
+    return report.Section(name, title, nav=title, tables=[table])
 
 
-def moment(at: str) -> Cell:
+def moment(at: str) -> report.Cell:
     """Return a time to the minute."""
-    return Cell(at[:16].replace("T", " "), "day")
+    return report.Cell(at[:16].replace("T", " "), "day")
 
 
 def champion(record: ModelRecord) -> str:

@@ -31,22 +31,12 @@ from zoneinfo import ZoneInfo
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.algorithms.tables.values import text_of
-from leaseboard.tasks.live import candidates, incidents, monitoring, rows
+from leaseboard.tasks.live import candidates, incidents, monitoring, record, rows
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
 from leaseboard.tasks.live.contract_check import AHEAD, check, first_kinds
 from leaseboard.tasks.live.incidents import LAST_UPDATE, Incident, LifecycleState
 from leaseboard.tasks.live.model import LiveModel, status_command
 from leaseboard.tasks.live.page import build
-from leaseboard.tasks.live.record import (
-    EXPIRED,
-    ModelRecord,
-    Sums,
-    by_day,
-    deletion,
-    in_words,
-    losses_of,
-    publish,
-)
 from leaseboard.tasks.live.rows import Batch, pending
 from leaseboard.tasks.live.settings import in_words as duration_in_words
 from leaseboard.tasks.machine.disk import reach
@@ -92,7 +82,7 @@ class UpdateResult:
     def summary(self) -> str:
         """Return the outcome in a line, with what deserves attention."""
         batches = "1 batch: " if self.batches == 1 else f"{self.batches} batches: "
-        parts = [(batches if self.batches else "") + in_words(self.counts)]
+        parts = [(batches if self.batches else "") + record.in_words(self.counts)]
         parts += [f"{self.rejected} rejected"] if self.rejected else []
         return "; ".join(parts + ([self.still_open()] if self.incidents else []))
 
@@ -111,7 +101,7 @@ class Work:
     changes: Changes
     labelled: list[StoredRow] = field(default_factory=list)
     """Rows whose label has come with this batch, in the order they are learned."""
-    losses: list[dict[int, Sums]] = field(default_factory=list)
+    losses: list[dict[int, record.Sums]] = field(default_factory=list)
     """The loss of each candidate's prediction of each of them."""
     made_champion: bool = False
     """Whether the first champion was made of this batch."""
@@ -187,13 +177,15 @@ class Update:
         if tracking_uri is not None:
             try:
                 live = replace(self.live, contract=self.contract)
-                step = partial(publish, tracking_uri, live, self.now, flow_run=conduct.flow_run)
+                step = partial(
+                    record.publish, tracking_uri, live, self.now, flow_run=conduct.flow_run
+                )
                 make("publish", step)()
             except LeaseboardError as error:  # the state has it all: the next update publishes it
                 self.incident("publish", "MLflow", str(error))
         self.close()
         reach("live.after-close")
-        build(ModelRecord(self.settings, self.state, self.now), home)
+        build(record.ModelRecord(self.settings, self.state, self.now), home)
         for line in make("notify", partial(incidents.send, self.state, self.settings.alerts))():
             conduct.say(f"leaseboard: {line}", err=True)
         result.incidents = [each for each in self.lifecycle.incidents if each.is_open]
@@ -211,7 +203,7 @@ class Update:
                     step(work)
             self.commit(Changes(self.at) if work is None else work.changes)
         counts = None if work is None else work.changes.rows.counts()
-        brought = f"{batch.name}: {in_words(counts or {})}"
+        brought = f"{batch.name}: {record.in_words(counts or {})}"
         say(f"rejected: {self.found[-1].what}" if counts is None else brought)
         reach("live.after-batch")
         return counts
@@ -283,8 +275,8 @@ class Update:
         work.labelled = found.labelled + [row for row in found.new if row.is_labelled]
         if self.shadow.in_role(CHAMPION) is None:
             candidates.make_first_champion(self, work)
-        work.losses = losses_of(work.labelled)
-        work.changes.days = by_day(work.labelled, work.losses)
+        work.losses = record.losses_of(work.labelled)
+        work.changes.days = record.by_day(work.labelled, work.losses)
 
     def train(self, work: Work) -> None:
         """Train candidates on labelled rows; make a challenger when one is due."""
@@ -325,19 +317,20 @@ class Update:
         shadow, alpha = self.shadow, self.settings.compare.alpha
         champion, previous, challenger = map(shadow.in_role, (CHAMPION, PREVIOUS, CHALLENGER))
         back, test = self.test_of(PREVIOUS), self.test_of(CHALLENGER)
+        evidence = partial(candidates.evidence_so_far, alpha=alpha)
         if champion is None:
             return
         if previous is not None and back.decision(alpha) == "challenger":
-            what = f"{_evidence(back, PREVIOUS)}: {previous.number} is champion again"
+            what = f"{evidence(back)}: {previous.number} is champion again"
             shadow.roll_back(self.at, what, RETIRED)
             self.incident(ROLLED_BACK, f"champion {champion.number}", what)
             self.lifecycle.tests, self.lifecycle.by_hand = {}, None
         elif challenger is not None and test.decision(alpha) == "challenger":
-            what = f"{_evidence(test, CHALLENGER)}: {challenger.number} is champion now"
+            what = f"{evidence(test)}: {challenger.number} is champion now"
             shadow.promote(self.at, what)
             self.lifecycle.tests, self.lifecycle.by_hand = {}, None
         elif challenger is not None and test.decision(alpha) == "champion":
-            what = _evidence(test, CHAMPION)
+            what = evidence(test)
             shadow.change_role(challenger, RETIRED, self.at, RETIRED, what)
             del self.lifecycle.tests[CHALLENGER]
 
@@ -386,10 +379,4 @@ class Update:
         if any(counts.values()):
             self.shadow.forget(waiting)
             why = f"before {day}: retention {duration_in_words(retention)}"
-            self.shadow.happened.append(deletion(self.at, EXPIRED, counts, why))
-
-
-def _evidence(test: SequentialTest, better: str) -> str:
-    """Return the evidence of a test for the champion, or for its rival in another role."""
-    side = "champion" if better == CHAMPION else "challenger"
-    return f"the {better} is better: evidence {test.e_value(side):.3g} after {test.rows} labels"
+            self.shadow.happened.append(record.deletion(self.at, record.EXPIRED, counts, why))

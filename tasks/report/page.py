@@ -14,14 +14,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-
-from leaseboard.tasks.score.frame import short
-from leaseboard.tasks.score.inference import Interval
 
 Trace = dict[str, Any]
 PALETTE = (
@@ -163,27 +159,16 @@ class Cell:
 
 
 def cell(value: Any) -> Cell:
-    """Return a text, a count, a number, an interval or a truth as a cell; none is a dash.
+    """Return a text or a count as a cell.
 
     Examples
     --------
-    >>> cell(1234).text, cell(0.25).text, cell(None).text, cell(True).text
-    ('1,234', '0.25', '–', 'yes')
+    >>> cell(1234).text, cell("a").text
+    ('1,234', 'a')
     """
-    match value:
-        case Cell():
-            return value
-        case str():
-            return Cell(value)
-        case None:
-            return Cell("–")
-        case bool() | np.bool_():
-            return Cell("yes" if value else "no")
-        case int() | np.integer():
-            return Cell(f"{value:,}")
-        case Interval():
-            return Cell(f"{short(value.value, 3)} {value.ends(3)}".rstrip())
-    return Cell(short(value))
+    if isinstance(value, Cell):
+        return value
+    return Cell(value if isinstance(value, str) else f"{value:,}")
 
 
 def data_cell(data: str, names: Names) -> Cell:

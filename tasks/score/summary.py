@@ -286,18 +286,6 @@ def markdown_table(rows: pd.DataFrame, numbers: Collection[str] = ()) -> list[st
     return [f"| {' | '.join(each)} |" for each in (map(literal, rows), line, *rows.values)]
 
 
-_MARKDOWN = str.maketrans(
-    {
-        "&": "&amp;",
-        "<": "&lt;",
-        "\\": "&#92;",  # two of them before a bar would end the cell
-        "`": "&#96;",
-        "|": "\\|",
-        **{sign: f"\\{sign}" for sign in "*_~[]#!"},
-    }
-)
-
-
 def literal(text: str) -> str:
     r"""Return `text` as markdown shows it in one line, not as markup.
 
@@ -308,5 +296,10 @@ def literal(text: str) -> str:
     \- d
     (None, None)
     """
-    line = " ".join(text.translate(_MARKDOWN).splitlines())
+
+    def escaped(sign: re.Match[str]) -> str:
+        # As an entity: two backslashes before a bar would end the cell of a table.
+        return f"&#{ord(sign[0])};" if sign[0] in "&<\\`" else f"\\{sign[0]}"
+
+    line = re.sub(r"[&<\\`*_~\[\]#!|]", escaped, " ".join(text.splitlines()))
     return re.sub(r"^(\d*)([-+.)])(?= |$)", r"\1\\\2", line)

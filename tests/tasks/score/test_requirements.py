@@ -129,7 +129,7 @@ def test_every_form_shows_name_value_and_bound_what_fails_first():
     page = markdown(verdict)
     rows = [line for line in page.splitlines() if line.startswith("| **broken")]
     assert [row.split(" | ")[0] for row in rows] == ["| **broken**"]
-    assert "a &lt;b>\\|reason" in rows[0]
+    assert "a &#60;b>\\|reason" in rows[0]
     assert headline(verdict).endswith("2 requirements (1 broken, 1 met)")
 
     found = {one["verdict"]: one for one in json.loads(as_json(verdict))["requirements"]}

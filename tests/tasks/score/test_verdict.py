@@ -144,7 +144,7 @@ def test_markdown_lists_what_fails_first_and_escapes_names():
     assert [row.split(" | ")[0].strip("| *") for row in rows] == [
         "failed", "regressed", "missing", "new",
     ]  # fmt: skip
-    assert "&lt;b>\\|x&lt;/b>" in text
+    assert "&#60;b>\\|x&#60;/b>" in text
     assert "chacha on the x" in text
     assert "+3.00%" in text
     trouble = gate(frame_of(SCORES), accepted(), problems=("the store is gone",))
