@@ -26,10 +26,9 @@ KEPT = ["data", "name", "repetition", "rows", "status", "metric", "score", "unit
         "cpu_seconds", "metrics", "version", "libraries", "commit", "machine"]  # fmt: skip
 METRICS = "exploitation.arm1", "overrun", "test"
 """Metrics of a job that tables show."""
-PROTOCOLS = {
-    "frameworks-streams": "labels at once",
-    "frameworks-late-200": "200 rows later",
-}
+DEVELOPED = {"frameworks-streams": "labels at once", "frameworks-late-200": "200 rows later"}
+HELD_OUT = {"held-out": "labels at once", "held-out-late-200": "200 rows later"}
+"""Suites on streams by how the labels come: on some of these defaults were chosen, on none."""
 NEXT_TO_NAIVE = {"streams": "at once", "streams-late-24": "24 rows later",
                  "streams-late-200": "200 rows later"}  # fmt: skip
 BASELINES = {"running-mean": "running mean", "last-label": "last label",
@@ -98,11 +97,11 @@ def relative_errors(suite, metric):
     return errors.div(errors[[*BASELINES]].min(axis=1), axis=0)
 
 
-def streams():
-    """Yield suite, task and relative errors of the suites with other libraries."""
-    for suite in PROTOCOLS:
+def streams(protocols):
+    """Yield protocol, task and relative errors of suites with other libraries."""
+    for suite, protocol in protocols.items():
         for metric, task in (("progressive_mse", "numbers"), ("progressive_error", "classes")):
-            yield suite, task, relative_errors(suite, metric)
+            yield protocol, task, relative_errors(suite, metric)
 
 
 def geometric(values):
@@ -110,11 +109,14 @@ def geometric(values):
     return np.exp(np.log(values).mean(skipna=False))
 
 
-def by_protocol():
-    """Return the geometric mean of each learner's relative errors, by task and protocol."""
-    means = {f"{task}, {PROTOCOLS[suite]}": geometric(errors) for suite, task, errors in streams()}
-    frame = pd.DataFrame(means).dropna(how="all").sort_values([*means][2]).map(short)
-    return named(frame, "algorithm")
+def by_protocol(protocols):
+    """Return the geometric mean of relative errors, and the mean rank, by task and protocol."""
+    cells, means = {}, pd.Series()
+    for protocol, task, errors in streams(protocols):
+        means = geometric(errors)
+        ranks = errors.rank(axis=1, na_option="bottom").mean()
+        cells[f"{task}, {protocol}"] = means.map(short) + ranks.map(" ({:.1f})".format)
+    return named(pd.DataFrame(cells).reindex(means.sort_values().index), "algorithm")
 
 
 def against_naive():
@@ -132,11 +134,39 @@ def against_naive():
 def against_refitted():
     """Return error / that of LightGBM, fitted again, by dataset and protocol."""
     frame = pd.DataFrame()
-    for suite, _, errors in streams():
+    for protocol, _, errors in streams(DEVELOPED):
         ratio = errors["online-automl"] / errors["refitted-lightgbm"]
-        frame = frame.combine_first(ratio.to_frame(PROTOCOLS[suite]))
+        frame = frame.combine_first(ratio.to_frame(protocol))
     names = names_of("frameworks-streams")
     return named(frame.reindex(names).rename(names).map(short), "dataset")
+
+
+def held_out():
+    """Return the default's losses where nothing was developed, over those of two rivals.
+
+    The interval is of a geometric mean over datasets that are drawn again 10,000 times.
+    """
+    rows, names, rng = {}, names_of("held-out"), np.random.default_rng(0)
+    for suite, protocol in HELD_OUT.items():
+        losses = read(suite).pivot_table("score", ["data", "repetition"], "name").rename(names)
+        rivals = {"best naive baseline": losses[[*BASELINES]].min(axis=1),
+                  "LightGBM, fitted again": losses["refitted-lightgbm"]}  # fmt: skip
+        for rival, theirs in rivals.items():
+            runs = (losses["online-automl"] / theirs).unstack()
+            ratio = geometric(runs.T)
+            drawn = rng.integers(len(ratio), size=(10_000, len(ratio)))
+            low, high = np.quantile(
+                geometric(pd.DataFrame(ratio.to_numpy()[drawn].T)), [0.025, 0.975]
+            )
+            worst = ratio[ratio > 1].sort_values(ascending=False)
+            rows[f"{protocol}, over {rival}"] = (
+                f"{short(geometric(ratio))} [{short(low)}, {short(high)}]",
+                " ".join(map(short, geometric(runs))),
+                f"{len(worst)} of {len(ratio)}",
+                ", ".join(f"{name} {value:.2f}" for name, value in worst[:5].items()),
+            )
+    titles = ["relative loss [95 % interval]", "of each seed", "worse on", "most on"]
+    return named(pd.DataFrame(rows, index=titles).T, "labels")
 
 
 def systems():
@@ -206,8 +236,9 @@ def published(suite):
     return f"{markdown(wide.reset_index())}\n\n{near} of {len(rows)} figures agree."
 
 
-TABLES = {"by-protocol": by_protocol, "against-naive": against_naive, "systems": systems,
-          "against-refitted": against_refitted, "selection": selection,
+TABLES = {"held-out": held_out, "by-protocol-held-out": lambda: by_protocol(HELD_OUT),
+          "by-protocol": lambda: by_protocol(DEVELOPED), "against-naive": against_naive,
+          "against-refitted": against_refitted, "systems": systems, "selection": selection,
           "speed-up": speed_up}  # fmt: skip
 
 
@@ -222,23 +253,23 @@ def with_tables(text):
 
 
 def draw():
-    """Draw the chart of relative errors on regressions."""
+    """Draw the chart of relative errors on regressions that nothing was developed on."""
     import matplotlib as mpl
 
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
-    numbers = {suite: errors for suite, task, errors in streams() if task == "numbers"}
     relative = pd.DataFrame(
-        {suite: geometric(each[[*LEARNERS]]) for suite, each in numbers.items()}
-    )
-    relative = relative.sort_values("frameworks-late-200", ascending=False)
+        {protocol: geometric(errors[[*LEARNERS]])
+         for protocol, task, errors in streams(HELD_OUT) if task == "numbers"}
+    )  # fmt: skip
+    relative = relative.sort_values(relative.columns[-1], ascending=False)
     figure, panel = plt.subplots(figsize=(9, 5.6), layout="constrained")
     places = range(len(relative))
     panel.hlines(places, relative.min(axis=1), relative.max(axis=1), color="#cbd5e1")
-    for height, (suite, title) in zip((7, -13), PROTOCOLS.items(), strict=True):
-        panel.plot(relative[suite], places, "o", label=title)
-        for place, value in enumerate(relative[suite]):
+    for height, protocol in zip((7, -13), relative, strict=True):
+        panel.plot(relative[protocol], places, "o", label=protocol)
+        for place, value in enumerate(relative[protocol]):
             panel.annotate(f"{value:.2f}", (value, place), (0, height), ha="center", fontsize=8,
                            textcoords="offset points")  # fmt: skip
     panel.set_yticks(places, [LEARNERS[name] for name in relative.index])

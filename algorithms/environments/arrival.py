@@ -105,7 +105,7 @@ class Arrival:
     @property
     def guessed(self) -> str:
         """A sentence about a rule that goes by a column, which was found to be one of dates."""
-        return f"labels {self}: those of one {self.column} come before the next"
+        return f"labels {self}: each {self.column} is predicted before its labels are known"
 
     def steps(self, n: int, values: ArrayLike | None = None) -> Iterator[tuple[slice, slice]]:
         """Yield rows that are predicted, and then those whose labels come, until all have come.

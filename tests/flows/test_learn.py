@@ -66,9 +66,9 @@ def test_the_measures_of_the_predictions_are_printed(call):
     assert "new model: online-automl, regression of 'sold'" in said
     assert "learned 300 rows of sold in " in said
     assert "; 300 in all" in said
-    assert "labels with=day: those of one day come before the next" in said
+    assert "labels with=day: each day is predicted before its labels are known" in said
     assert "measured, labels with=day: rmse " in said
-    assert "without any label since (the last 60 rows)" in said.splitlines()[-1]
+    assert "on the last 60 rows without their labels: rmse " in said.splitlines()[-1]
     assert ", which has learned the same rows" in said
     assert re.search(r"^naive baselines: \d+\.\d{3} CPU s more$", said, re.MULTILINE)
 

@@ -250,7 +250,7 @@ def test_labels_of_a_file_come_with_its_date_as_when_it_is_learned(call, race):
         given = () if labels is None else ("--set", f"labels={labels}")
         found[labels], said, code = race("online-automl", *given, data="file:shops.csv")
         assert code == 0
-        assert ("labels with=day: those of one day come" in said) == (labels is None)
+        assert ("labels with=day: each day is predicted" in said) == (labels is None)
         assert found[labels]["environment_options"]["labels"] == (labels or "with=day")
 
     assert found[None]["metrics"]["rmse"] == pytest.approx(learned["metrics"]["rmse"], rel=1e-6)
