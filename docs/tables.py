@@ -110,12 +110,17 @@ def geometric(values):
 
 
 def by_protocol(protocols):
-    """Return the geometric mean of relative errors, and the mean rank, by task and protocol."""
+    """Return the geometric mean of relative errors, and the mean rank, by task and protocol.
+
+    The last column is what a row costs, predicted and learned, under the last protocol.
+    """
     cells, means = {}, pd.Series()
     for protocol, task, errors in streams(protocols):
         means = geometric(errors)
         ranks = errors.rank(axis=1, na_option="bottom").mean()
         cells[f"{task}, {protocol}"] = means.map(short) + ranks.map(" ({:.1f})".format)
+    cost = read([*protocols][-1]).groupby("name")[["cpu_seconds", "rows"]].sum()
+    cells["CPU µs a row"] = (1e6 * cost["cpu_seconds"] / cost["rows"]).map("{:.0f}".format)
     return named(pd.DataFrame(cells).reindex(means.sort_values().index), "algorithm")
 
 
