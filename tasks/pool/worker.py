@@ -9,6 +9,7 @@ import faulthandler
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -28,6 +29,8 @@ from leaseboard.tasks.processes.child import Stop, messages, to_parent
 from leaseboard.tasks.processes.watchdog import adopt_orphans
 
 READY = b"ready"
+FILE_BYTES = 8 << 30
+"""Most bytes of one file that a job writes, so that none fills a disk before a log is cut."""
 WHO = "the worker process"
 """Its name in reasons."""
 
@@ -41,6 +44,7 @@ def main(work: str) -> None:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
     faulthandler.enable()
     for stream in (sys.stdout, sys.stderr):  # a job may print what the terminal here cannot show
         cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")

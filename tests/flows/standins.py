@@ -21,6 +21,7 @@ from leaseboard.algorithms.events import (
     Started,
 )
 from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.pool.worker import FILE_BYTES
 
 CONFIGURATIONS = 3
 
@@ -135,8 +136,15 @@ def _fill(_):
         disk.write(b"x")
 
 
+def _write_on(path):
+    with Path(path).open("ab") as file:
+        file.truncate(FILE_BYTES)  # holes take no disk
+        file.write(b"x")
+
+
 BEHAVIOUR = {
     "fill": _fill,
+    "write-on": _write_on,
     "raise": lambda text: _raise(ValueError(text)),
     "audit": lambda text: _raise(LeaseboardError(text)),
     "unavailable": lambda text: _raise(DataUnavailableError(text)),

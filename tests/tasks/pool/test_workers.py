@@ -9,6 +9,7 @@ import pytest
 
 from leaseboard.tasks.folder.results import LOG, read_partial_log
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.pool.worker import FILE_BYTES
 from leaseboard.tasks.pool.workers import StoppedError, WorkerPool
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.processes.watchdog import is_over
@@ -182,6 +183,13 @@ def test_a_job_that_prints_without_end_fills_no_disk(tmp_path, data, algorithm):
 
     assert ended.status == "timeout"
     assert (tmp_path / LOG).stat().st_size < 1_000_200
+
+
+def test_a_file_of_a_job_has_an_end_where_its_parent_gets_no_turn(shared, tmp_path):
+    ended = run(shared, f"write-on:{tmp_path / 'long'}", tmp_path)
+
+    assert (ended.status, "File too large" in ended.reason) == ("crash", True)
+    assert (tmp_path / "long").stat().st_size == FILE_BYTES
 
 
 def test_a_log_that_a_full_disk_does_not_take_is_named_and_no_crash(shared, tmp_path):
