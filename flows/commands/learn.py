@@ -314,8 +314,8 @@ def _print(
     say(f"model: {path}")
     if learned.forecast:
         say(
-            f"`predict` of a next file, as measured on the last {learned.forecast_rows} rows without"
-            f" their labels: {describe_metrics(learned.forecast)}"
+            f"`predict` of a next file, as measured on the last {learned.forecast_rows} rows"
+            f" without their labels: {describe_metrics(learned.forecast)}"
         )
 
 
