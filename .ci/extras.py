@@ -53,9 +53,7 @@ TRIED: dict[str, list[tuple[str, ...]]] = {
     ],
     "flows": [(*RUN, "--local"), ("leaseboard", "report", "run"), ("leaseboard", "doctor")],
     "dask": [("python", "-c", "import prefect_dask"), (*RUN, "--local")],
-    "smac": [
-        ("leaseboard", "race", "smac-joint", SALES, "--target", "revenue", "--budget", "9"),
-    ],
+    "smac": [("leaseboard", "race", "smac-joint", SALES, "--target", "revenue", "--budget", "9")],
     "postgresql": [("python", "-c", POSTGRESQL)],
 }
 """What the documentation names of each extra; the empty one is the package alone."""

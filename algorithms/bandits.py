@@ -27,14 +27,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.policy import (
-    RETIRE_AFTER,
-    ArmPolicy,
-    Bools,
-    Floats,
-    Ints,
-    Policy,
-)
+from leaseboard.algorithms.policy import RETIRE_AFTER, ArmPolicy, Bools, Floats, Ints, Policy
 
 
 class _AveragePolicy(Policy):

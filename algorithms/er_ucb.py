@@ -20,13 +20,7 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.policy import (
-    RETIRE_AFTER,
-    ArmPolicy,
-    Floats,
-    Ints,
-    Policy,
-)
+from leaseboard.algorithms.policy import RETIRE_AFTER, ArmPolicy, Floats, Ints, Policy
 
 
 def exploitation(mu_y: Floats, mu_z: Floats, theta: float) -> Floats:

@@ -87,12 +87,7 @@ def simulate(
     algorithm = ABC(bounds=kind, delta=delta, epsilon=epsilon)
     sizes = geometric_sizes(initial_rows, train_rows)[:-1]
     estimator = Estimator(
-        kind=kind,
-        n=len(accuracies),
-        m=len(sizes),
-        train_rows=train_rows,
-        t=test_rows,
-        delta=delta,
+        kind=kind, n=len(accuracies), m=len(sizes), train_rows=train_rows, t=test_rows, delta=delta
     )
     missed = lost = 0
     for seed in range(runs):

@@ -151,11 +151,7 @@ def by_newton(differences: Doubles, reported: Foreknown) -> int | None:
     return _first(_newton(differences / reported.clip) >= -math.log(ALPHA))
 
 
-TESTS = {
-    "SequentialTest": by_test,
-    "aGRAPA": by_agrapa,
-    "Newton": by_newton,
-}
+TESTS = {"SequentialTest": by_test, "aGRAPA": by_agrapa, "Newton": by_newton}
 
 
 def _pieces(differences: Doubles) -> Iterator[tuple[int, Doubles]]:

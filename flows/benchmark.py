@@ -20,12 +20,7 @@ from typing import Any, TypeVar
 
 from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.flows.console import (
-    output_folder,
-    say,
-    say_damage,
-    say_progress,
-)
+from leaseboard.flows.console import output_folder, say, say_damage, say_progress
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
 from leaseboard.tasks.jobs.checks import lines_of

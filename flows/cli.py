@@ -19,11 +19,7 @@ from leaseboard.algorithms.errors import (
     missing,
 )
 from leaseboard.flows.commands import learn, listing, live, operate, race, run
-from leaseboard.flows.commands.options import (
-    Command,
-    Commands,
-    opt,
-)
+from leaseboard.flows.commands.options import Command, Commands, opt
 from leaseboard.flows.console import SIGINT_EXIT, InterruptedRunError, say
 
 _CommandLineError: Any = typer.BadParameter.__base__
@@ -83,8 +79,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _common(
     show_version: Annotated[
-        bool,
-        opt("Print the version.", "", "--version", callback=_version, is_eager=True),
+        bool, opt("Print the version.", "", "--version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     del show_version

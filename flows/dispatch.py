@@ -17,26 +17,14 @@ from typing import TYPE_CHECKING, Any
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import Executor, JobWaitsError, Outcome, benchmark
 from leaseboard.flows.console import terminable
-from leaseboard.flows.server import (
-    RUN_ENDED,
-    SUITE,
-    PrefectServer,
-    current_run,
-    emit,
-    server_log,
-)
-from leaseboard.tasks.folder.results import (
-    TABLE,
-    read_table,
-)
+from leaseboard.flows.server import RUN_ENDED, SUITE, PrefectServer, current_run, emit, server_log
+from leaseboard.tasks.folder.results import TABLE, read_table
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suites
 from leaseboard.tasks.machine import environment
-from leaseboard.tasks.machine.environment import (
-    prepare_environment,
-)
+from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.pool.workers import WorkerPool, run_planned
 from leaseboard.tasks.track.store import check_address
 

@@ -32,11 +32,7 @@ from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.apple.learner import GrowingLearner, readable
 from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.holdout import (
-    HoldoutAlgorithm,
-    HoldoutEnvironment,
-    Rows,
-)
+from leaseboard.algorithms.environments.holdout import HoldoutAlgorithm, HoldoutEnvironment, Rows
 
 
 @dataclass(frozen=True, kw_only=True)

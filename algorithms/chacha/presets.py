@@ -272,11 +272,7 @@ class _Published(OnlineModel):
     """Base of models that know presets instead of names of algorithms, which are in files."""
 
     def __init__(
-        self,
-        seed: int = 0,
-        preset: str = "icml-eval",
-        max_pending: int = 10_000,
-        **settings: Any,
+        self, seed: int = 0, preset: str = "icml-eval", max_pending: int = 10_000, **settings: Any
     ) -> None:
         self.preset = {name: each for each, name in PRESETS.items()}.get(preset, preset)
         if self.preset not in PRESETS:

@@ -96,11 +96,7 @@ class HoldoutEnvironment(PredictedEnvironment):
     kind: ClassVar[str] = "holdout"
 
     def __init__(
-        self,
-        holdout: Holdout,
-        seed: int = 0,
-        passes: int = 1,
-        budget: int | None = None,
+        self, holdout: Holdout, seed: int = 0, passes: int = 1, budget: int | None = None
     ) -> None:
         self.n_train: int = len(holdout.train.labels)
         available = self.n_train * passes

@@ -157,13 +157,7 @@ class OnlineAutoML(Racing):
         """The most live models: b."""
         return self.b or max(MODELS.values())
 
-    def race(
-        self,
-        schema: Schema,
-        seed: int,
-        task: str,
-        horizon: float = math.inf,
-    ) -> SafeRace:
+    def race(self, schema: Schema, seed: int, task: str, horizon: float = math.inf) -> SafeRace:
         """See `Racing.race`."""
         b, max_terms = self.b or MODELS[task], self.max_terms or TERMS[task]
         if self.entity and (self.entity != schema.entity or task != "regression"):

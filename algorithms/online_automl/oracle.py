@@ -71,10 +71,7 @@ def shrunk_step(step: float, best_round: int, rounds: int) -> float:
 
 
 def with_interactions(
-    champion: VWConfiguration,
-    namespaces: Namespaces,
-    random: Random,
-    max_order: int | None = None,
+    champion: VWConfiguration, namespaces: Namespaces, random: Random, max_order: int | None = None
 ) -> list[VWConfiguration]:
     """Return the champion with each possible interaction added; with one it has, itself.
 

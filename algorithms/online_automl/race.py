@@ -71,11 +71,7 @@ class Race(Saved, ABC):
     """The type of `calls`."""
 
     def __init__(
-        self,
-        schema: Schema,
-        models: KernelModels,
-        random: np.random.RandomState,
-        counted: Any,
+        self, schema: Schema, models: KernelModels, random: np.random.RandomState, counted: Any
     ) -> None:
         self.schema, self.models, self.random = schema, models, random
         self.b, self.counted = models.n_slots, counted

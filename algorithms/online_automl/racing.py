@@ -46,13 +46,7 @@ class Racing(StreamAlgorithm):
     predicts_pending: ClassVar[bool] = True
 
     @abstractmethod
-    def race(
-        self,
-        schema: Schema,
-        seed: int,
-        task: str,
-        horizon: float = math.inf,
-    ) -> Race:
+    def race(self, schema: Schema, seed: int, task: str, horizon: float = math.inf) -> Race:
         """Return a race that has seen nothing; also for streams without an environment.
 
         Parameters

@@ -268,12 +268,7 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
 
 
 def _print(
-    stream: StreamModel,
-    learned: LearnedTable,
-    cpu_seconds: float,
-    path: Path,
-    *,
-    as_json: bool,
+    stream: StreamModel, learned: LearnedTable, cpu_seconds: float, path: Path, *, as_json: bool
 ) -> None:
     from leaseboard.algorithms.audit import phrase
     from leaseboard.tasks.score.frame import describe_metrics

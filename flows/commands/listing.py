@@ -11,13 +11,7 @@ from typing import Annotated
 import typer
 
 from leaseboard.algorithms.errors import unknown
-from leaseboard.flows.commands.options import (
-    KINDS,
-    Command,
-    Commands,
-    arg,
-    show_table,
-)
+from leaseboard.flows.commands.options import KINDS, Command, Commands, arg, show_table
 from leaseboard.flows.console import say
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted

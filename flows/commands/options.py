@@ -52,10 +52,7 @@ Register = Annotated[str | None, opt("Register the best model in MLflow as chall
 RunDir = Annotated[Path | None, opt("Folder for results (default: one below runs).", "DIR")]
 Seed = Annotated[int | None, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
 Settings = Annotated[list[str] | None, opt("Setting; repeatable.", "KEY=VALUE", "--set")]
-SuiteName = Annotated[
-    str,
-    arg("A name of `leaseboard list suites`, or a YAML file."),
-]
+SuiteName = Annotated[str, arg("A name of `leaseboard list suites`, or a YAML file.")]
 Target = Annotated[str | None, opt("Target column (default: last).", "COLUMN")]
 Task = Annotated[Literal["regression", "classification"] | None, opt(_TASK, "TASK")]
 Workers = Annotated[int | None, opt("Worker processes (default: one a core).", "N", min=1)]

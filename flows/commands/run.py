@@ -23,13 +23,7 @@ from leaseboard.flows.commands.options import (
     opt,
     show_table,
 )
-from leaseboard.flows.console import (
-    output_folder,
-    report_damage,
-    resumable,
-    say,
-    terminable,
-)
+from leaseboard.flows.console import output_folder, report_damage, resumable, say, terminable
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
 
@@ -102,9 +96,7 @@ def _show_plan(loaded: Suite, home: Path) -> int:
     return 0 if statuses["skipped"] < len(planned) else 3
 
 
-def report(
-    runs: Annotated[list[Path], arg("Folders of finished runs.")],
-) -> int:
+def report(runs: Annotated[list[Path], arg("Folders of finished runs.")]) -> int:
     """Build the report page of one or several runs again from their results and event logs.
 
     Exits with 2 if a job is not done: its files were edited or damaged.

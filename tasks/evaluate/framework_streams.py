@@ -244,10 +244,7 @@ class Instances:
         return np.array(list(example.values()), dtype=np.float64)
 
 
-CLASSIFIERS = {
-    "arf": "AdaptiveRandomForestClassifier",
-    "srp": "StreamingRandomPatches",
-}
+CLASSIFIERS = {"arf": "AdaptiveRandomForestClassifier", "srp": "StreamingRandomPatches"}
 """At their defaults: ensembles have a hundred trees."""
 
 

@@ -182,10 +182,7 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
 _LEARNERS: dict[str, tuple[str, Parameters]] = {
     "LogisticRegression": ("sklearn.linear_model:LogisticRegression", {}),
     "LinearSVM": ("sklearn.svm:LinearSVC", {"dual": False}),
-    "LightGBM": (
-        "lightgbm:LGBMClassifier",
-        {**spaces.LIGHTGBM, "force_row_wise": True},
-    ),
+    "LightGBM": ("lightgbm:LGBMClassifier", {**spaces.LIGHTGBM, "force_row_wise": True}),
     "NeuralNetwork": (f"{__name__}:FixedStepNetwork", {}),
     "RandomForest": ("sklearn.ensemble:RandomForestClassifier", {"n_jobs": 1}),
 }

@@ -27,13 +27,7 @@ from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate import optimisers, spaces, trials
 from leaseboard.tasks.evaluate.optimisers import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.spaces import Space
-from leaseboard.tasks.evaluate.trials import (
-    Arrays,
-    Order,
-    TrialOutcome,
-    carry_out,
-    fitted_in,
-)
+from leaseboard.tasks.evaluate.trials import Arrays, Order, TrialOutcome, carry_out, fitted_in
 from leaseboard.tasks.machine.versions import recorded_key
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.database import Record, Records, Store

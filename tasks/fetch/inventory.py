@@ -16,12 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from leaseboard.algorithms.errors import (
-    DataError,
-    DataUnavailableError,
-    LeaseboardError,
-    naming,
-)
+from leaseboard.algorithms.errors import DataError, DataUnavailableError, LeaseboardError, naming
 from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.fetch import files, loading, synthetic
 from leaseboard.tasks.fetch.dataset import Options, RawTable, file_digest

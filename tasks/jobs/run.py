@@ -28,13 +28,7 @@ from leaseboard.algorithms.events import Event, Finished, LogWriter, Measured
 from leaseboard.algorithms.plugins import place
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
-from leaseboard.tasks.jobs.described import (
-    classes,
-    describe,
-    files,
-    pinned,
-    plugins_of,
-)
+from leaseboard.tasks.jobs.described import classes, describe, files, pinned, plugins_of
 from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.addresses import discreet
@@ -92,11 +86,7 @@ def identify(job: Job, kind: str) -> tuple[str, str, str]:
 
 
 def run_job(
-    job: Job,
-    folder: Path,
-    *,
-    prepared: Prepared | None = None,
-    sinks: tuple[Sink, ...] = (),
+    job: Job, folder: Path, *, prepared: Prepared | None = None, sinks: tuple[Sink, ...] = ()
 ) -> Result:
     """Run `job` and write its event log into `folder`, which exists.
 
@@ -175,11 +165,7 @@ def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -
     return Result.of(job, key=key, status=status, reason=said, **found)
 
 
-def _drive(
-    events: Any,
-    env: Environment,
-    sinks: tuple[Sink, ...],
-) -> tuple[float, float]:
+def _drive(events: Any, env: Environment, sinks: tuple[Sink, ...]) -> tuple[float, float]:
     """Exhaust the generator `events`; return the CPU and wall seconds that it took.
 
     Only the algorithm's own work is measured: the sinks get each event outside of it.

@@ -95,13 +95,7 @@ def limit(series: int, sides: int) -> float:
 
 
 def days_of_drift(
-    sums: DriftSums,
-    before: Numbers,
-    today: float,
-    floor: float,
-    most: float,
-    *,
-    both: bool,
+    sums: DriftSums, before: Numbers, today: float, floor: float, most: float, *, both: bool
 ) -> int:
     """Add a day to `sums`; return for how many days it has drifted, 0 if it has not.
 

@@ -109,11 +109,7 @@ class _Worker:
             self._ready = True
 
     def run(
-        self,
-        order: Mapping[str, Any],
-        limits: Limits,
-        grace: float,
-        check: Callable[[], None],
+        self, order: Mapping[str, Any], limits: Limits, grace: float, check: Callable[[], None]
     ) -> dict[str, Any]:
         """Return the answer to an order, and end what its job left behind.
 
@@ -292,12 +288,7 @@ class Attempt:
 
 
 def run_one(
-    job: Job,
-    folder: Path,
-    *,
-    key: str = "",
-    here: bool = False,
-    sinks: tuple[Sink, ...] = (),
+    job: Job, folder: Path, *, key: str = "", here: bool = False, sinks: tuple[Sink, ...] = ()
 ) -> Attempt:
     """Run one job to its end: a failure is a result; only wrong usage and Ctrl-C are raised.
 

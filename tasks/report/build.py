@@ -27,9 +27,7 @@ from leaseboard.tasks.folder.results import (
     read_damaged_log,
     write_atomically,
 )
-from leaseboard.tasks.folder.results import (
-    rows as rows_shown,
-)
+from leaseboard.tasks.folder.results import rows as rows_shown
 from leaseboard.tasks.jobs.checks import ALARM, Diagnostic, find
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -298,11 +296,7 @@ def read_diagnostics(out: Path) -> list[Diagnostic]:
     return [Diagnostic(**row) for row in json.loads((out / DIAGNOSTICS).read_bytes())]
 
 
-def build(
-    out: Path,
-    suite: Suite | None = None,
-    found: Compared | None = None,
-) -> Path:
+def build(out: Path, suite: Suite | None = None, found: Compared | None = None) -> Path:
     """Write ``report.html`` of the run folder `out`, whole or not at all.
 
     - `out`: holds ``results.parquet`` and ``jobs/<key>/events.jsonl.gz``.

@@ -116,12 +116,7 @@ def accept(
                 tolerance=tolerances.get((label, data)),
             )
         )
-    return Baseline(
-        suite=suite,
-        date=date,
-        versions=dict(versions),
-        scenarios=tuple(scenarios),
-    )
+    return Baseline(suite=suite, date=date, versions=dict(versions), scenarios=tuple(scenarios))
 
 
 def read_baseline(path: Path) -> Baseline | None:

@@ -20,12 +20,7 @@ from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.tasks.jobs.environments import choosing
 from leaseboard.tasks.jobs.job import UNDONE
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.score.inference import (
-    Interval,
-    geometric_mean,
-    mean_interval,
-    significant,
-)
+from leaseboard.tasks.score.inference import Interval, geometric_mean, mean_interval, significant
 
 ROUNDING = 1e-12
 """Relative size of what differs only because sums were rounded."""

@@ -7,11 +7,7 @@ import pytest
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Algorithm
-from leaseboard.algorithms.checks import (
-    check_global_randomness,
-    check_look_ahead,
-    checks,
-)
+from leaseboard.algorithms.checks import check_global_randomness, check_look_ahead, checks
 from leaseboard.algorithms.errors import AuditError, RuleBrokenError
 from leaseboard.algorithms.events import ConfigurationAdmitted, LeaseGranted
 from leaseboard.algorithms.policy import ArmPolicy, Policy

@@ -1,10 +1,5 @@
 from leaseboard.algorithms import events
-from leaseboard.algorithms.events import (
-    FeaturesExpanded,
-    Finished,
-    LeaseGranted,
-    Started,
-)
+from leaseboard.algorithms.events import FeaturesExpanded, Finished, LeaseGranted, Started
 
 
 def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
-from leaseboard.algorithms.measures import (
-    DIRECTIONS,
-    of_classes,
-    of_numbers,
-)
+from leaseboard.algorithms.measures import DIRECTIONS, of_classes, of_numbers
 
 finite = st.floats(-1e6, 1e6, width=32)
 

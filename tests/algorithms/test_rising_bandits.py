@@ -7,11 +7,7 @@ from leaseboard.algorithms.bandits import Average
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.events import BoundsUpdated
-from leaseboard.algorithms.rising_bandits import (
-    RisingBandits,
-    survivors,
-    upper_bound,
-)
+from leaseboard.algorithms.rising_bandits import RisingBandits, survivors, upper_bound
 from tests.simulation import RisingArms, simulate
 
 

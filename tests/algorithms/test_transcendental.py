@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from leaseboard import kernels
-from leaseboard.algorithms.transcendental import (
-    MOST_RADIANS,
-    cos,
-    exp,
-    log,
-    log1p,
-    sin,
-)
+from leaseboard.algorithms.transcendental import MOST_RADIANS, cos, exp, log, log1p, sin
 
 SIZES = np.concatenate([10.0 ** np.arange(-300, 4), np.linspace(0.1, 800, 2000)])
 WIDE = np.concatenate([SIZES, -SIZES, [709.782712893384, 709.7827128933841, -745.13, -745.14]])

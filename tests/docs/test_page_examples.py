@@ -4,9 +4,7 @@ import pytest
 
 from tests.docs import pages
 
-PRINTED = {
-    "guides/live-model.md": ["challenger", "True 1.0"],
-}
+PRINTED = {"guides/live-model.md": ["challenger", "True 1.0"]}
 """What a page that does not say it in comments prints; of more lines the first and the last."""
 IN_COMMENTS = ("guides/stream.md",)
 

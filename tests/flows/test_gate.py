@@ -132,11 +132,7 @@ def group(tmp_path):
 def test_a_group_is_gated_as_one_with_its_requirements(leaseboard, group, tmp_path, capsys):
     assert leaseboard("gate", "all", "--update-baseline") == 0
     accepted = json.loads((group.parent / "baselines" / "all.json").read_text())
-    assert [one["name"] for one in accepted["scenarios"]] == [
-        "average",
-        "running-mean",
-        "vanilla",
-    ]
+    assert [one["name"] for one in accepted["scenarios"]] == ["average", "running-mean", "vanilla"]
     capsys.readouterr()
 
     assert leaseboard("gate", "all", "--json") == 0

@@ -92,11 +92,7 @@ def hang_up():
 
 
 @pytest.mark.parametrize(
-    ("stop", "code", "who"),
-    [
-        (interrupt, 130, "the user"),
-        (hang_up, 129, "SIGHUP"),
-    ],
+    ("stop", "code", "who"), [(interrupt, 130, "the user"), (hang_up, 129, "SIGHUP")]
 )
 def test_the_command_says_what_is_kept_and_how_to_go_on(
     home, monkeypatch, capsys, stop, code, who

@@ -61,10 +61,7 @@ def answered_before_it_is_logged(patch):
 
 @pytest.mark.parametrize(
     ("plant", "found"),
-    [
-        (sent_twice, "outbox"),
-        (answered_before_it_is_logged, "each_prediction_is_logged"),
-    ],
+    [(sent_twice, "outbox"), (answered_before_it_is_logged, "each_prediction_is_logged")],
 )
 def test_the_machine_of_a_live_model_finds(plant, found, monkeypatch):
     plant(monkeypatch)

@@ -14,15 +14,7 @@ from leaseboard.flows.commands import operate as command
 from leaseboard.flows.schedule import _deployments
 from leaseboard.tasks.folder.results import read_results
 from leaseboard.tasks.jobs.suites.suite import load_schedule
-from tests.flows.schedules import (
-    jobs,
-    logs,
-    schedule,
-    state,
-    stop,
-    trigger,
-    until,
-)
+from tests.flows.schedules import jobs, logs, schedule, state, stop, trigger, until
 from tests.flows.waiting import free_port
 from tests.tasks.live.world import World
 

@@ -17,12 +17,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate import learners
 from leaseboard.tasks.evaluate.frameworks import SearchSession, SystemFits
 from leaseboard.tasks.evaluate.learners import CandidateOptions
-from leaseboard.tasks.evaluate.probes import (
-    RecordedProbes,
-    RecordedVerdicts,
-    Samples,
-    split,
-)
+from leaseboard.tasks.evaluate.probes import RecordedProbes, RecordedVerdicts, Samples, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job

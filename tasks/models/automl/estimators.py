@@ -42,11 +42,7 @@ from leaseboard.tasks.models.automl.policy_search import (
     refuse_wide,
     span_of,
 )
-from leaseboard.tasks.models.automl.validation import (
-    default_cv,
-    folds_of,
-    warn_of_dates,
-)
+from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
 from leaseboard.tasks.preprocess.encoders import TableEncoder
 
 TRIALS_AS_SECONDS = 0.5

@@ -37,11 +37,7 @@ from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import resolve
 from leaseboard.tasks.machine.environment import without_autologging
-from leaseboard.tasks.models.automl.validation import (
-    Validation,
-    audited,
-    warn_of_dates,
-)
+from leaseboard.tasks.models.automl.validation import Validation, audited, warn_of_dates
 
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many compares two configurations that

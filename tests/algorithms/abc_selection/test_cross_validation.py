@@ -6,10 +6,7 @@ import math
 
 import pytest
 
-from leaseboard.algorithms.abc_selection.cross_validation import (
-    EarlyStoppedCV,
-    log_capital,
-)
+from leaseboard.algorithms.abc_selection.cross_validation import EarlyStoppedCV, log_capital
 from leaseboard.algorithms.environments.samples import FoldsEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import Eliminated, of

@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner
-from leaseboard.algorithms.apple.parallel import (
-    STEPS,
-    beyond,
-    losses_beyond,
-    united,
-)
+from leaseboard.algorithms.apple.parallel import STEPS, beyond, losses_beyond, united
 from leaseboard.algorithms.apple.rows import Examples, column_scales
 from leaseboard.algorithms.arrays import losses
 

@@ -6,11 +6,7 @@ import numpy as np
 
 from leaseboard.algorithms.chacha.presets import Flaml, Paper
 from leaseboard.algorithms.chacha.published_race import PublishedRace
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    Eliminated,
-)
+from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, Eliminated
 from leaseboard.algorithms.online.kernel import KernelModels
 from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 

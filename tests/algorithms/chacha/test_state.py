@@ -7,12 +7,7 @@ import math
 import pytest
 
 from leaseboard.algorithms.chacha.presets import Flaml, Paper
-from leaseboard.algorithms.chacha.state import (
-    better,
-    epsilon_flaml,
-    epsilon_paper,
-    worse,
-)
+from leaseboard.algorithms.chacha.state import better, epsilon_flaml, epsilon_paper, worse
 
 PAPER, FLAML = Paper().rules(), Flaml().rules()
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.environments.holdout import (
-    Holdout,
-    HoldoutEnvironment,
-    Part,
-)
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.errors import DivergedError
 
 

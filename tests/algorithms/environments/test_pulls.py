@@ -4,12 +4,7 @@ import pytest
 
 from leaseboard.algorithms.bandits import Average
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.pulls import (
-    OVERRUN,
-    PullsEnvironment,
-    Trial,
-    Trials,
-)
+from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.errors import LeaseboardError
 from tests.algorithms.played import ended
 

@@ -3,11 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.environments.stream import (
-    Namespace,
-    Stream,
-    StreamEnvironment,
-)
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 
 
 def stream(labels, task="regression", classes=()):

@@ -11,11 +11,7 @@ from leaseboard.algorithms.checks import Tiny, tiny_environment
 from leaseboard.algorithms.environments.samples import ProbeAsked, SamplesEnvironment
 from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import SkipError
-from leaseboard.algorithms.events import (
-    Eliminated,
-    ProbeFinished,
-    of,
-)
+from leaseboard.algorithms.events import Eliminated, ProbeFinished, of
 from tests.algorithms import outside
 from tests.algorithms.played import audited
 from tests.selections import SimulatedLearners

@@ -6,9 +6,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.streaming.base import examples_of
-from leaseboard.algorithms.tables.values import (
-    codes_of,
-)
+from leaseboard.algorithms.tables.values import codes_of
 
 DAYS = np.array(["2024-01-02", "2024-01-03"], dtype="datetime64[ns]")
 UNITS = ("ns", "us", "s", "D")

@@ -9,11 +9,7 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.tables.features import FeatureMap
-from leaseboard.algorithms.tables.values import (
-    copied,
-    date_parts,
-    parts_of,
-)
+from leaseboard.algorithms.tables.values import copied, date_parts, parts_of
 
 
 def test_parts_are_those_of_the_calendar():

@@ -19,10 +19,7 @@ from leaseboard.tasks.processes.child import Called, Ending
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 load = functools.cache(load_again)
-MAKING = (
-    (StoredTrials, "_compute"),
-    (RecordedProbes, "_run"),
-)
+MAKING = ((StoredTrials, "_compute"), (RecordedProbes, "_run"))
 
 
 def a_trial(arm="decision_tree", **options):

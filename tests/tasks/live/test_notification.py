@@ -8,14 +8,7 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
-from leaseboard.tasks.live.incidents import (
-    Incident,
-    deliver,
-    outbox_of,
-    reconcile,
-    send,
-    shown,
-)
+from leaseboard.tasks.live.incidents import Incident, deliver, outbox_of, reconcile, send, shown
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

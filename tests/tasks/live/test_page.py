@@ -52,8 +52,5 @@ def test_the_baseline_is_compared_on_the_days_of_the_champion(tmp_path, lived):
         for number, (role, name) in names.items()
     }
     easy, hard = ({"rows": 1.0, "loss": n, "absolute": n} for n in (4.0, 100.0))
-    record.days = {
-        "2026-01-01": {2: hard},
-        "2026-01-02": {1: easy, 2: easy},
-    }
+    record.days = {"2026-01-01": {2: hard}, "2026-01-02": {1: easy, 2: easy}}
     assert "no better than running-mean with 2, " in quality(record)

@@ -159,11 +159,7 @@ SOME = [
 
 def policy():
     return AutoMLRegressor(
-        arms=["ridge"],
-        max_trials=1,
-        trial_cpu_seconds=None,
-        cv=0.2,
-        random_state=0,
+        arms=["ridge"], max_trials=1, trial_cpu_seconds=None, cv=0.2, random_state=0
     )
 
 

@@ -9,9 +9,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLRegressor,
-)
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job

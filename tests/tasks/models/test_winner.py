@@ -49,9 +49,7 @@ def test_an_incomplete_algorithm_cannot_win():
 
 @pytest.mark.parametrize(
     ("fields", "why"),
-    [
-        ({"complete": False, "reason": "ended early: 1 of 500 examples"}, "ended early: 1 of 500"),
-    ],
+    [({"complete": False, "reason": "ended early: 1 of 500 examples"}, "ended early: 1 of 500")],
 )
 def test_what_cannot_be_compared_cannot_win(fields, why):
     """Not even the best of scores, and not if it is so in one repetition alone."""

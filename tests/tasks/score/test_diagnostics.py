@@ -6,19 +6,11 @@ import json
 import pytest
 
 from leaseboard.algorithms.environments.pulls import OVERRUN
-from leaseboard.algorithms.events import (
-    ConfigurationAdmitted,
-    Started,
-    TrialFinished,
-)
+from leaseboard.algorithms.events import ConfigurationAdmitted, Started, TrialFinished
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.jobs.checks import ALARM, NOTE, find, lines_of
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score.diagnostics import (
-    FINDERS,
-    DiagnosedRun,
-    unbeaten_baseline,
-)
+from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, unbeaten_baseline
 from leaseboard.tasks.score.frame import to_frame
 
 FACTS = {"leak_column": "x", "leak_skill": 0.4, "leak_rows": 2000, "leak_errors": 1.0,

@@ -84,12 +84,7 @@ def test_what_is_wrong_is_said_in_one_line():
         ({"algorithm": "online-automl", "setings": {}}, STREAM, {}, "algorithms.0.setings"),
         ([], STREAM, {}, "algorithms must have at least 1"),
         (["online-automl", "rising-bandits"], STREAM, {}, "which no leaderboard compares"),
-        (
-            ["online-automl"],
-            ["sklearn:iris", table],
-            {},
-            "^data is a list: give a DataFrame",
-        ),
+        (["online-automl"], ["sklearn:iris", table], {}, "^data is a list: give a DataFrame"),
         (["online-automl"], np.zeros((2, 2)), {}, "^data is a ndarray: give"),
         (["online-automl"], {"train": "a.csv"}, {}, "^data is a dict: give"),
     ):

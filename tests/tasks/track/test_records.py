@@ -2,12 +2,7 @@
 
 from leaseboard.algorithms.audit import Configuration, Observation, configurations
 from leaseboard.algorithms.events import Measured
-from leaseboard.tasks.track.records import (
-    Metric,
-    configuration_record,
-    job_record,
-    select,
-)
+from leaseboard.tasks.track.records import Metric, configuration_record, job_record, select
 
 
 def test_a_job_carries_what_the_record_guarantee(race, result):

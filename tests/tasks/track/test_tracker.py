@@ -226,10 +226,7 @@ def test_a_store_that_cannot_be_used_is_one_line(uri, tmp_path, monkeypatch):
         assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "by_client"),
-    [("a#b", True), ("größe ☃ a?b%20c", False)],
-)
+@pytest.mark.parametrize(("name", "by_client"), [("a#b", True), ("größe ☃ a?b%20c", False)])
 def test_a_store_stays_in_its_folder_for_any_name(
     tmp_path, empty_store, finished, result, runs, monkeypatch, name, by_client
 ):

@@ -8,11 +8,7 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from leaseboard.algorithms.online_automl.members import trees
-from leaseboard.algorithms.online_automl.members.learners import (
-    NEAREST,
-    FourierRidge,
-    Neighbours,
-)
+from leaseboard.algorithms.online_automl.members.learners import NEAREST, FourierRidge, Neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 
 

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW
-from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLRegressor,
-)
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 
 PEOPLE, YEARS = 200, 8
 

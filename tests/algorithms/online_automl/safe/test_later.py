@@ -8,19 +8,9 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.arrival import Arrival
-from leaseboard.algorithms.environments.stream import (
-    Namespace,
-    Origin,
-    Stream,
-    StreamEnvironment,
-)
+from leaseboard.algorithms.environments.stream import Namespace, Origin, Stream, StreamEnvironment
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.online_automl.late import (
-    ALIKE,
-    PRIOR,
-    TRUSTED,
-    LateNumbers,
-)
+from leaseboard.algorithms.online_automl.late import ALIKE, PRIOR, TRUSTED, LateNumbers
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.racing import StreamRace
 from leaseboard.algorithms.online_automl.safe.later import (

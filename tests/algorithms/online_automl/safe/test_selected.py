@@ -10,9 +10,7 @@ from leaseboard.algorithms.online_automl.safe.expansion import (
     RIDGE_ON_PAST,
     FeatureExpansion,
 )
-from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLRegressor,
-)
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 

@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLRegressor,
-)
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 
 EVAL = {"algorithm": "chacha", "b": 3}
 

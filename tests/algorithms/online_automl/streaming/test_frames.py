@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLRegressor,
-)
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 
 EVAL = {"algorithm": "chacha", "b": 3}
 N = 60

@@ -44,10 +44,7 @@ WRONG = [
     *((MINIMAL + addition + "\n", words) for addition, words in ADDITIONS),
     (MINIMAL + "budgett: 3\n", "suite.yaml:4: unknown key 'budgett': did you mean 'budget'?"),
     (MINIMAL.replace("algorithms:", "algoritms:"), "'algoritms': did you mean 'algorithms'?"),
-    (
-        MINIMAL + "environment: {2: 3}\n",
-        "suite.yaml:4: environment.2",
-    ),
+    (MINIMAL + "environment: {2: 3}\n", "suite.yaml:4: environment.2"),
     (MINIMAL + "limits:\n  wall_seconds: soon\n", "suite.yaml:5: limits.wall_seconds must"),
     (MINIMAL.replace("vanilla]", "vanilla, vanilla]"), "name 'vanilla' occurs twice"),
     (MINIMAL.replace("wine']", "wine', 'sklearn:wine']"), "data 'sklearn:wine' occurs twice"),

@@ -10,22 +10,14 @@ from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from leaseboard import (
-    SelectionSearch,
-    StreamClassifier,
-    StreamRegressor,
-)
+from leaseboard import SelectionSearch, StreamClassifier, StreamRegressor
 from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
 from leaseboard.tasks.models.automl.validation import folds_of
 from leaseboard.tasks.models.pipeline import dump_trusted, load_trusted
 
 FAST = ["decision_tree", "k_nearest_neighbors", "lda"]
-CHECKED = {
-    "optimiser": "random",
-    "max_trials": 9,
-    "trial_cpu_seconds": None,
-}
+CHECKED = {"optimiser": "random", "max_trials": 9, "trial_cpu_seconds": None}
 
 
 def classifier(**given):

@@ -126,12 +126,7 @@ def choose_and_tune():
 
 
 @pytest.mark.parametrize(
-    "fit",
-    [
-        on_folds,
-        choose_and_tune,
-        lambda: race("abc", "sklearn:iris", budget=200),
-    ],
+    "fit", [on_folds, choose_and_tune, lambda: race("abc", "sklearn:iris", budget=200)]
 )
 def test_a_fit_leaves_runs_and_autologging_of_the_caller_unchanged(fit, runs_of_the_caller):
     with mlflow.start_run() as own:
