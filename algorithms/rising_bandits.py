@@ -41,11 +41,6 @@ def upper_bound(y: float, omega: float, steps: float) -> float:
     return max(y, min(1.0, y + omega * steps))
 
 
-def affordable_trials(left: float, c: float, look_ahead: float = 1.0) -> float:
-    """Return B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""
-    return look_ahead * max(left, 0.0) / max(c, _LEAST_COST)
-
-
 def survivors(lower: Floats, upper: Floats, candidates: Bools, *, strict: bool = False) -> Bools:
     """Eliminate, lines 10 to 14: arm j goes if some other candidate i has l_i >= u_j.
 
@@ -198,9 +193,10 @@ class CostAwarePolicy(RisingPolicy):
         return super()._round_is_over() or (self._equal_shares and bool(pulled.all()))
 
     def _steps_left(self, arm: int) -> float:
+        """Return B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""
         c = float(self.costs[arm] / self.pulls[arm])
         left = float(self.problem.budget - self.costs.sum())
-        return affordable_trials(left, c, self.settings.look_ahead)
+        return self.settings.look_ahead * max(left, 0.0) / max(c, _LEAST_COST)
 
 
 @dataclass(frozen=True, kw_only=True)

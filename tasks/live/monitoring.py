@@ -156,7 +156,7 @@ def report_ids(update: Update, batch: Batch, found: BatchRows, count: int) -> No
 
 def report_repeats(update: Update, batch: Batch, found: BatchRows, count: int) -> None:
     """Report rows that came again, unless a file has grown."""
-    if found.new and update.state.had_batch(batch.name):
+    if found.new and update.state.had_batch(name=batch.name):
         return  # as one to which each day is added
     if found.old:
         what = (

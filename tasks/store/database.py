@@ -173,7 +173,8 @@ class Database:
             return engine
         engine = sa.create_engine(self._url, connect_args={"timeout": patience}, **pool)
         if self.schema.has_readers:
-            sa.event.listen(engine, "connect", _log_ahead)
+            log_ahead = "PRAGMA journal_mode=WAL"
+            sa.event.listen(engine, "connect", lambda each, _: each.execute(log_ahead))
         # SQLite waits for no change of mode.
         with self.lock("schema"), engine.begin() as connection:
             self._prepare(connection)
@@ -226,10 +227,6 @@ class Database:
     @cached_property
     def _lock_engine(self) -> sa.Engine:
         return sa.create_engine(self._url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-
-
-def _log_ahead(connection: Any, _: object) -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
 
 
 def _url_of(place: Path | str, noun: str) -> sa.URL:

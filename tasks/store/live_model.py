@@ -95,14 +95,11 @@ class State:
 
     def knows(self, digest: str) -> bool:
         """Return whether a batch of this content was ingested."""
-        return self._has_batch(self._tables.batches.c.digest == digest)
+        return self.had_batch(digest=digest)
 
-    def had_batch(self, name: str) -> bool:
-        """Return whether a batch of this name was ingested."""
-        return self._has_batch(self._tables.batches.c.name == name)
-
-    def _has_batch(self, where: Any) -> bool:
-        query = sa.select(self._tables.batches.c.number).where(where)
+    def had_batch(self, **column: str) -> bool:
+        """Return whether a batch of this name or digest was ingested."""
+        query = sa.select(self._tables.batches.c.number).filter_by(**column)
         return self._value(query.limit(1)) is not None
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, StoredRow]:

@@ -296,10 +296,5 @@ class Words:
 
 def _listing(every: list[Origin]) -> str:
     """Return what is in a namespace, of many the first and the last."""
-    titles = [_title(one) for one in every]
+    titles = [f"{one.column}: {one.part}" if one.part else one.column for one in every]
     return ", ".join(titles) if len(titles) <= MOST_LISTED else f"{titles[0]} … {titles[-1]}"
-
-
-def _title(origin: Origin) -> str:
-    """Return what a column or a part of one is called."""
-    return f"{origin.column}: {origin.part}" if origin.part else origin.column
