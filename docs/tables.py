@@ -52,8 +52,9 @@ def collect(commit, run):
             for found in map(json.loads, table["metrics"])]  # fmt: skip
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     table["metrics"] = [json.dumps(each) for each in said]
-    table["commit"] = commit
-    table["machine"] = f"{platform.machine()} {model[1] if model else ''}".strip()
+    table = table[table["status"] != "skipped"]  # no data here, or not a task of the learner
+    machine = f"{platform.machine()} {model[1] if model else ''}".strip()
+    table = table.assign(commit=commit, machine=machine)
     table[KEPT].to_csv(RESULTS / f"{run.name}.csv", index=False, float_format="%.6g")
 
 
@@ -146,32 +147,54 @@ def against_refitted():
     return named(frame.reindex(names).rename(names).map(short), "dataset")
 
 
-def held_out():
-    """Return the default's losses where nothing was developed, over those of two rivals.
+def next_to(suite):
+    """Yield rivals, and the default's losses over theirs: a row a dataset, a column a seed."""
+    losses = read(suite).pivot_table("score", ["data", "repetition"], "name")
+    losses = losses.rename(names_of(suite))
+    rivals = {"best naive baseline": losses[[*BASELINES]].min(axis=1),
+              "LightGBM, fitted again": losses["refitted-lightgbm"]}  # fmt: skip
+    for rival, theirs in rivals.items():
+        yield rival, (losses["online-automl"] / theirs).unstack()
 
-    The interval is of a geometric mean over datasets that are drawn again 10,000 times.
-    """
-    rows, names, rng = {}, names_of("held-out"), np.random.default_rng(0)
+
+def with_interval(ratios):
+    """Return a geometric mean, and its interval where datasets are drawn again 10,000 times."""
+    drawn = np.random.default_rng(0).integers(len(ratios), size=(len(ratios), 10_000))
+    means = geometric(pd.DataFrame(ratios.to_numpy()[drawn]))
+    low, high = map(short, np.quantile(means, [0.025, 0.975]))
+    return f"{short(geometric(ratios))} [{low}, {high}]"
+
+
+def held_out():
+    """Return the default's losses where nothing was developed, over those of two rivals."""
+    rows = {}
     for suite, protocol in HELD_OUT.items():
-        losses = read(suite).pivot_table("score", ["data", "repetition"], "name").rename(names)
-        rivals = {"best naive baseline": losses[[*BASELINES]].min(axis=1),
-                  "LightGBM, fitted again": losses["refitted-lightgbm"]}  # fmt: skip
-        for rival, theirs in rivals.items():
-            runs = (losses["online-automl"] / theirs).unstack()
-            ratio = geometric(runs.T)
-            drawn = rng.integers(len(ratio), size=(10_000, len(ratio)))
-            low, high = np.quantile(
-                geometric(pd.DataFrame(ratio.to_numpy()[drawn].T)), [0.025, 0.975]
-            )
-            worst = ratio[ratio > 1].sort_values(ascending=False)
+        for rival, runs in next_to(suite):
+            ratios = geometric(runs.T)
+            worst = ratios[ratios > 1].sort_values(ascending=False)
             rows[f"{protocol}, over {rival}"] = (
-                f"{short(geometric(ratio))} [{short(low)}, {short(high)}]",
+                with_interval(ratios),
                 " ".join(map(short, geometric(runs))),
-                f"{len(worst)} of {len(ratio)}",
-                ", ".join(f"{name} {value:.2f}" for name, value in worst[:5].items()),
+                ", ".join(f"{name} {value:.2f}" for name, value in worst.items()),
             )
-    titles = ["relative loss [95 % interval]", "of each seed", "worse on", "most on"]
+    titles = ["relative loss [95 % interval]", "of each seed", "above 1"]
     return named(pd.DataFrame(rows, index=titles).T, "labels")
+
+
+def ranks():
+    """Return the same in a line a protocol, with the mean ranks of the first two learners."""
+    rows = {}
+    for suite, protocol in HELD_OUT.items():
+        errors = pd.concat(each for at, _, each in streams(HELD_OUT) if at == protocol)
+        means = errors.rank(axis=1, na_option="bottom").mean().sort_values()
+        first = ", ".join(f"{name} {mean:.1f}" for name, mean in means[:3].items())
+        found = {f"mean rank, of {len(means)}": first}
+        for rival, runs in next_to(suite):
+            ratios = geometric(runs.T)
+            found[f"loss over {rival}"] = with_interval(ratios)
+            found[f"{rival.split(',')[0]} is ahead on"] = f"{(ratios > 1).sum()} of {len(ratios)}"
+        rows[protocol] = found
+    return named(pd.DataFrame(rows).T, "labels")
 
 
 def systems():
@@ -241,10 +264,10 @@ def published(suite):
     return f"{markdown(wide.reset_index())}\n\n{near} of {len(rows)} figures agree."
 
 
-TABLES = {"held-out": held_out, "by-protocol-held-out": lambda: by_protocol(HELD_OUT),
-          "by-protocol": lambda: by_protocol(DEVELOPED), "against-naive": against_naive,
-          "against-refitted": against_refitted, "systems": systems, "selection": selection,
-          "speed-up": speed_up}  # fmt: skip
+TABLES = {"ranks": ranks, "by-protocol-held-out": lambda: by_protocol(HELD_OUT),
+          "held-out": held_out, "by-protocol": lambda: by_protocol(DEVELOPED),
+          "against-refitted": against_refitted, "against-naive": against_naive,
+          "systems": systems, "selection": selection, "speed-up": speed_up}  # fmt: skip
 
 
 def with_tables(text):
@@ -265,7 +288,7 @@ def draw():
     from matplotlib import pyplot as plt
 
     relative = pd.DataFrame(
-        {protocol: geometric(errors[[*LEARNERS]])
+        {protocol: geometric(errors.filter(items=LEARNERS))
          for protocol, task, errors in streams(HELD_OUT) if task == "numbers"}
     )  # fmt: skip
     relative = relative.sort_values(relative.columns[-1], ascending=False)
