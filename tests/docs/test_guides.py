@@ -67,7 +67,8 @@ def test_a_suite_is_run_and_gated_as_written(shell):
 
     assert "14 jobs: 0 done, 14 to run" in printed
     assert "All 14 jobs finished." in printed
-    assert "Gate passed: 14 scenarios compared (14 same)" in printed
+    comment = (shell.home / "comment.md").read_text(encoding="utf-8")
+    assert "Gate passed: 14 scenarios compared (14 same)" in comment
     assert {
         "runs/my-suite/report.html",
         "runs/my-suite/results.parquet",

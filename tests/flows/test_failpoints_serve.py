@@ -63,7 +63,7 @@ class Callers:
             if os.waitpid(pid, os.WNOHANG)[0]:
                 return "gone"
             status, found = Callers._post(port, "/ping", None)
-            return "up" if status == 200 else found and found["fault"]
+            return "up" if status == 200 else found and (found.get("fault") or found["error"])
 
         return until(look) == "up"
 
