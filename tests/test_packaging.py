@@ -84,7 +84,8 @@ print(pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}), leaseboard.__fi
 SMALL = """
 title: Small
 data: ["synthetic:fried?rows=200&seed=0"]
-algorithms: [vanilla]
+algorithms: [online-automl]
+baselines: false
 """
 
 
