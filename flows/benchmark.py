@@ -36,7 +36,8 @@ from leaseboard.tasks.pool.workers import Attempt
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.score.summary import plain as as_text
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.store import SQLITE, TrackingError
+from leaseboard.tasks.track.records import suite_key
+from leaseboard.tasks.track.store import TrackingError, has_runs
 from leaseboard.tasks.track.tracker import Recorder, Tracker
 
 
@@ -358,16 +359,16 @@ def _recorded(out: Path, suite: Suite, planned: list[Planned], uri: str) -> dict
     """Return the links into MLflow of a run whose record is whole; empty for any other.
 
     A further record would change nothing, and MLflow takes seconds to import. What opens the store
-    writes the file without its state, so a record that was cut off is made at the next call; so is
-    one in a file that is gone.
+    writes the file without its state, so a record that was cut off is made at the next call.
     """
     known = results.place_in_mlflow(out)
     done = [entry.earlier for entry in planned if entry.earlier is not None]
-    is_there = not uri.startswith(SQLITE) or Path(uri.removeprefix(SQLITE)).is_file()
-    if len(done) < len(planned) or "state" not in known or not is_there:
+    if len(done) < len(planned) or "state" not in known:
         return {}
+    keys = [result.key for result in done]
+    whole = known["state"] == _state(suite, done, uri)
     links: dict[str, str] = known.get("links", {})
-    return links if known["state"] == _state(suite, done, uri) else {}
+    return links if whole and has_runs(uri, [suite_key(suite.name, keys), *keys]) else {}
 
 
 @contextmanager

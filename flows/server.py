@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
 from leaseboard.flows.console import report_outage
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.processes.watchdog import Watchdog, descendants, is_over, kill_tree
@@ -200,10 +200,14 @@ def is_healthy(url: str) -> bool:
 
 def check_answers(url: str) -> None:
     """Raise LeaseboardError if Prefect's server at `url` does not answer."""
-    if not is_healthy(url):
+    from prefect.client.orchestration import get_client
+
+    with get_client(sync_client=True) as client:  # with the key that Prefect knows
+        cause = client.api_healthcheck()
+    if cause:
         raise LeaseboardError(
-            f"Prefect's server at {redacted(url)} does not answer: start it, or unset"
-            " PREFECT_API_URL"
+            f"Prefect's server at {redacted(url)} does not answer ({short(str(cause))}): start it, or"
+            " unset PREFECT_API_URL"
         )
 
 

@@ -195,7 +195,7 @@ class PullsEnvironment(Environment):
 
     def pull_joint(self, optimiser: str) -> Generator[Event, None, Trial]:
         """Run the next trial of an optimiser that chooses the arm itself."""
-        n, left = self._joint_pulls[optimiser], self.budget - self.at
+        n, left = self._joint_pulls[optimiser], self._left()
         if self.shares:
             left = max(0.0, left - self._reserve())
         trial = self._trials.joint_trial(optimiser, n, self._limit(left))
@@ -246,9 +246,17 @@ class PullsEnvironment(Environment):
             metrics[f"exploitation.{arm}"] = pulls / pulled
         return Score(best.reward, self.metric, "max", self._notes | metrics)
 
+    def _left(self) -> float:
+        """Return what is left of the budget.
+
+        What was spent on trials that run ahead of their pulls is gone before it is charged.
+        """
+        ahead = self._trials.spent_cpu_seconds if self.unit == "cpu_seconds" else 0.0
+        return self.budget - min(self.budget, max(self.at, ahead if self.shares else 0.0))
+
     def _may_take(self, arm: int) -> float:
         """Return what a trial of `arm` may cost."""
-        left, waiting = self.budget - self.at, self.pulls.count(0)
+        left, waiting = self._left(), self.pulls.count(0)
         if not self.shares:
             return left
         left = max(0.0, left - self._reserve())

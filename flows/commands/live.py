@@ -142,7 +142,9 @@ def _opened(file: Path, run_dir: Path | None) -> tuple[LiveSettings, Path]:
     from leaseboard.tasks.live.settings import read_settings
 
     if not file.exists():
-        raise UsageError(f"{str(file)!r} does not exist: `leaseboard live init {file}` writes it")
+        raise UsageError(
+            f"{str(file)!r} does not exist: name a YAML file, as `leaseboard live init` writes it"
+        )
     settings = read_settings(file)
     return settings, home_of(settings.name, run_dir)
 
@@ -218,7 +220,7 @@ def promote(file: LiveFile, force: Force = False, run_dir: RunDir = None) -> int
 
     The evidence is rows that both models have predicted.
 
-    Example: leaseboard live promote sales
+    Example: leaseboard live promote sales.yaml
     """
     return _change(file, run_dir, "champion", "is champion now", force=force)
 
@@ -229,7 +231,7 @@ def rollback(file: LiveFile, run_dir: RunDir = None) -> None:
 
     If it is stopped, the same command again finishes it.
 
-    Example: leaseboard live rollback sales
+    Example: leaseboard live rollback sales.yaml
     """
     _change(file, run_dir, "rolled back", "is champion")
 

@@ -69,8 +69,10 @@ def race(
     Example: leaseboard race online-automl vanilla synthetic:fried?rows=20000
     """
     from leaseboard.tasks.fetch.loading import with_options
+    from leaseboard.tasks.jobs.described import describe
     from leaseboard.tasks.jobs.environments.stream import arrival_of_file
     from leaseboard.tasks.models.registry import check_name
+    from leaseboard.tasks.models.winner import require_model
     from leaseboard.tasks.score.summary import compared
     from leaseboard.tasks.steps.interactive import race_suite
     from leaseboard.tasks.track.store import check_address
@@ -90,6 +92,9 @@ def race(
     if register is not None:
         check_address(environment.tracking_uri())
         check_name(register)
+        for job in jobs[:asked]:
+            with suppress(UserFileError):  # its run reports that
+                require_model(job.name, describe(job.algorithm, job.settings).environment)
     attempts: list[Attempt] = []
     out = output_folder(OUT)
     for number, job in enumerate(jobs):

@@ -128,18 +128,29 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
         self._arrays: Arrays | None = None
 
     def _get(self, stream: _TrialStream, n: int, seconds: float) -> Trial:
-        # Run to its end also where `seconds` are less: then it is on record, and cut off there.
-        while not stream.has(n):
-            stream.records.extend(lambda number: self._compute(stream, number))
-        return self._trial(stream.records[n], stream.learner_seed(n))
+        stopped: list[Record] = []
 
-    def _compute(self, stream: _TrialStream, n: int) -> Record:
-        """Run trial `n`."""
+        def compute(number: int) -> Record | None:
+            record = self._compute(stream, number, seconds)
+            if record["status"] != "stopped":
+                return record
+            stopped.append(record)
+            return None
+
+        seed = stream.learner_seed(n)
+        while not stream.has(n):
+            stream.records.extend(compute)
+            if stopped:
+                return replace(self._trial(stopped[0], seed), cpu_seconds=seconds, ended=False)
+        return self._trial(stream.records[n], seed)
+
+    def _compute(self, stream: _TrialStream, n: int, seconds: float) -> Record:
+        """Run trial `n` for at most `seconds`."""
         suggestion, thought = stream.suggest(n)
         order = order_of(self.space, suggestion, stream.learner_seed(n))
         if self._arrays is None:
             self._arrays = self.arrays()
-        outcome = carry_out(order, self._arrays, self.limits)
+        outcome = carry_out(replace(order, seconds=seconds), self._arrays, self.limits)
         self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
         names = ("reward", "test", "cpu_seconds", "wall_seconds", "status", "reason", "measures")
         return asdict(suggestion) | {name: getattr(outcome, name) for name in names} | {

@@ -98,11 +98,11 @@ def skill_of_column(
 ) -> tuple[float, float]:
     """Return the skill and the errors of predicting the second half of `y` from one column.
 
-    Of classes the skill is the share of the errors of the commonest class that is avoided. Of
-    numbers `y` are ranks, and the skill is R². Names predict what is known of them in the first
-    half of the rows, which are in random order. Numbers may be a time or count rows, and then
-    neighbours are alike: only a function that rises or falls counts, with an interval of values
-    for each class. A value that is missing is a value.
+    The first half of the rows, which are in random order, is what is known. Of classes the skill
+    is the share of the errors of the commonest class that is avoided. Of numbers `y` are ranks,
+    and the skill is R². Names predict what is known of them. Numbers may be a time or count rows,
+    and then neighbours are alike: only a function that rises or falls counts, with an interval of
+    values for each class. A value that is missing is a value.
 
     - `names`: `x` are numbers of names.
     """
@@ -110,13 +110,19 @@ def skill_of_column(
     known, asked = y[:half], y[half:]
     usual = np.bincount(known, minlength=classes).argmax() if classes else known.mean()
     if not names:
-        predicted = _arranged(x[half:], asked, classes)
+        x = np.where(np.isnan(x), np.min(x, where=~np.isnan(x), initial=0.0) - 1.0, x)
+    values, place = np.unique(x[:half], return_inverse=True)
+    known = known if names else _arranged(place, known, classes)
+    at = np.interp(x[half:], values, np.arange(len(values)))
+    if classes:
+        counts = np.bincount(place * classes + known, minlength=len(values) * classes)
+        commonest = counts.reshape(len(values), classes).argmax(axis=1)
+        predicted = commonest[np.rint(at).astype(np.intp)]
     else:
-        if classes:
-            by_name = pd.crosstab(x[:half], known).idxmax(axis=1)
-        else:
-            by_name = pd.Series(known).groupby(x[:half]).mean()
-        predicted = pd.Series(x[half:]).map(by_name).fillna(usual).to_numpy()
+        means = np.bincount(place, known) / np.bincount(place)
+        predicted = np.interp(at, np.arange(len(means)), means)
+    if names:
+        predicted = np.where(np.isin(x[half:], values), predicted, usual)
     errors, base = (
         float((each != asked).sum() if classes else ((each - asked) ** 2).sum())
         for each in (predicted, usual)
@@ -124,16 +130,18 @@ def skill_of_column(
     return (1 - errors / base if base else 0.0), errors
 
 
-def _arranged(x: NDArray[Any], y: NDArray[Any], classes: int) -> NDArray[Any]:
-    """Return the labels put into the order of `x`, classes by the mean place of their rows."""
-    place = pd.Series(x).rank(na_option="top").to_numpy()
+def _arranged(place: NDArray[np.intp], known: NDArray[Any], classes: int) -> NDArray[Any]:
+    """Return the labels put into the order of their places, classes by their mean place."""
     if classes:
-        counts = np.maximum(np.bincount(y, minlength=classes), 1)
-        key = (np.bincount(y, place, classes) / counts)[y]
+        means = np.bincount(known, place, classes) / np.maximum(
+            np.bincount(known, minlength=classes), 1
+        )
+        order = np.argsort(means[known], kind="stable")
     else:
-        key = y if np.cov(place, y)[0, 1] >= 0 else -y
-    arranged = np.empty_like(y)
-    arranged[np.argsort(place, kind="stable")] = y[np.argsort(key, kind="stable")]
+        rising = np.cov(place, known)[0, 1] >= 0
+        order = np.argsort(known if rising else -known, kind="stable")
+    arranged = np.empty_like(known)
+    arranged[np.argsort(place, kind="stable")] = known[order]
     return arranged
 
 

@@ -6,15 +6,14 @@ reaches by its imports, which are read, not run: a name that is only made while 
 for ``importlib.import_module``, is not seen.
 """
 
+import ast
 import functools
 import hashlib
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from importlib import metadata
-from modulefinder import ModuleFinder
+from importlib.machinery import PathFinder
 from pathlib import Path
-from sysconfig import get_path
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 """Folder of `algorithms` and `tasks`: in a checkout `leaseboard` has links to them."""
 _AFTER = frozenset({"archive", "folder", "live", "report", "score", "serve", "steps", "track"})
 """Rooms of `tasks` that only see what was made."""
-_PROCESS = uuid4().hex
 
 
 def code_and_libraries(files: Iterable[Path] = (), classes: Iterable[str] = ()) -> tuple[str, str]:
@@ -47,8 +45,8 @@ def recorded_key(classes: Iterable[str] = (), **given: Any) -> dict[str, Any]:
     - `**given`: data, seeds and options.
     """
     code, libraries = code_and_libraries((), classes)
-    # Of one that was typed in, no other process may have the same.
-    typed = _PROCESS if "__main__" in map(_top, classes) else ""
+    # One that was typed in may be typed again, as in a notebook.
+    typed = uuid4().hex if "__main__" in map(_top, classes) else ""
     return given | {"code": code, "libraries": libraries, "typed": typed}
 
 
@@ -68,33 +66,53 @@ def our_code() -> str:
 def reached(
     files: Iterable[Path], tops: Iterable[str] = ()
 ) -> tuple[frozenset[Path], frozenset[str]]:
-    """Return the user's files that code reaches, and the other modules that it imports.
+    """Return the user's files that code reaches, and the packages that a distribution installed.
 
-    What Python does not find without them is looked up in the folders of `files`.
+    Of a package all files count, as any of them may import the rest. What Python does not find
+    without them is looked up in the folders of `files`.
 
     - `tops`: further modules and packages that the code imports.
     """
-    found = {file.resolve() for file in files if file.is_file()}
-    places = [*(str(file.parent) for file in found), *filter(_is_own, sys.path)]
-    finder, others = ModuleFinder(places, excludes=["leaseboard"]), set[str]()
-    for file in found:
-        with suppress(SyntaxError, ValueError, ImportError):  # who runs it reports that
-            finder.load_file(str(file))
-    for top in tops:
-        try:
-            finder.import_hook(top)
-        except ImportError:
-            others.add(top)
-    others |= {_top(name) for name in finder.badmodules} - {"leaseboard"}
-    loaded = (getattr(each, "__file__", None) for each in finder.modules.values())
-    found |= {Path(file) for file in loaded if file}
-    return frozenset(found), frozenset(others)
+    start = [file.resolve() for file in files]
+    folders = [str(file.parent) for file in start]
+    found, owned, known = set[Path](), set[str](), {"leaseboard", *sys.stdlib_module_names}
+    todo: list[Path | str] = [*start, *tops]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, Path):
+            if each.is_file() and each not in found:
+                found.add(each)
+                todo += _imported(each.read_bytes())
+        elif each not in known:
+            known.add(each)
+            for place in _places(each, folders):
+                if {"site-packages", "dist-packages"} & {*place.parts}:
+                    owned.add(each)
+                else:
+                    own = place.rglob("*.py") if place.is_dir() else [place]
+                    todo += [file.resolve() for file in own]
+    return frozenset(found), frozenset(owned)
 
 
-def _is_own(place: str) -> bool:
-    """Return whether a folder on Python's path has the user's modules, not installed ones."""
-    installed_there = {"site-packages", "dist-packages"} & {*Path(place).parts}
-    return not (installed_there or Path(place).is_relative_to(get_path("stdlib")))
+def _places(top: str, folders: list[str]) -> list[Path]:
+    """Return the folders or the file of a module as a new process finds it."""
+    found = (finder.find_spec(top, None) for finder in sys.meta_path)  # editable installs' too
+    spec = next(filter(None, found), None) or PathFinder.find_spec(top, folders)
+    places = spec and (spec.submodule_search_locations or [spec.origin or ""])
+    return [Path(place) for place in places or ()]
+
+
+@functools.cache
+def _imported(code: bytes) -> frozenset[str]:
+    """Return the modules and packages that code imports, anywhere in it."""
+    try:
+        nodes = [*ast.walk(ast.parse(code))]
+    except (SyntaxError, ValueError):  # who runs it reports that
+        return frozenset()
+    names = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
+    names += [str(node.module) for node in nodes
+              if isinstance(node, ast.ImportFrom) and not node.level]  # fmt: skip
+    return frozenset(map(_top, names))
 
 
 def _top(name: str) -> str:

@@ -44,7 +44,9 @@ def main(work: str) -> None:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     adopt_orphans()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    least = FILE_BYTES if most == resource.RLIM_INFINITY else min(FILE_BYTES, most)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
     faulthandler.enable()
     for stream in (sys.stdout, sys.stderr):  # a job may print what the terminal here cannot show
         cast("TextIOWrapper", stream).reconfigure(errors="backslashreplace")

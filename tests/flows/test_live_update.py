@@ -92,7 +92,7 @@ def test_every_command_takes_a_file_of_any_name(call, world, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("update", "nowhere.yaml"), "`leaseboard live init nowhere.yaml` writes it"),
+        (("update", "nowhere.yaml"), "as `leaseboard live init` writes it"),
         (("init", "nowhere.yaml"), "give --files"),
         (("init", "sales.yaml", "--files", "x/*.csv"), "--files is for a new file"),
         (("update", "sales.yaml", "--at", "yesterday"), "for '--at': "),

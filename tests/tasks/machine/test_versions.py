@@ -79,11 +79,19 @@ def test_our_code_counts_where_it_can_make_a_value(tmp_path, monkeypatch, edited
         ("import", set()),
     ],
 )
-def test_imports_are_seen_anywhere_in_a_file(tmp_path, text, modules):
-    (tmp_path / "mine.py").write_text(text)
-    files, imported = versions.reached([tmp_path / "mine.py"])
-    assert files == {tmp_path / "mine.py"}
-    assert imported - {""} == modules
+def test_imports_are_seen_anywhere_in_a_file(text, modules):
+    assert versions._imported(text.encode()) == modules
+
+
+def test_a_folder_without_an_init_is_read_as_one_with_it(tmp_path):
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "util.py").write_text("f = 1")
+    (tmp_path / "statistics").mkdir()
+    (tmp_path / "mine.py").write_text("import statistics\nfrom helpers.util import f")
+
+    files, _ = versions.reached([tmp_path / "mine.py"])
+
+    assert files == {tmp_path / "mine.py", tmp_path / "helpers" / "util.py"}
 
 
 def test_another_version_of_a_library_is_another_job_of_what_computes_with_it(
@@ -152,13 +160,14 @@ def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
 
     package = tmp_path / "my_learners"
     monkeypatch.syspath_prepend(tmp_path)
-    absent = key("my_learners:Net")
+    absent = key("my_learners.net:Net")
     package.mkdir()
-    (package / "__init__.py").write_text("from my_learners.net import Net")
+    (package / "__init__.py").touch()
     (package / "net.py").write_text("class Net: depth = 1")
-    first = key("my_learners:Net")
+    first = key("my_learners.net:Net")
     (package / "net.py").write_text("class Net: depth = 2")
 
-    assert len({str(each) for each in (absent, first, key("my_learners:Net"))}) == 3
+    assert len({str(each) for each in (absent, first, key("my_learners.net:Net"))}) == 3
     assert f"rich {version('rich')}" in key("rich.text:Text")["libraries"]
-    assert key("__main__:Net") != key() == key("sklearn.svm:SVC")
+    assert key("__main__:Net") != key("__main__:Net")
+    assert key() == key("sklearn.svm:SVC")
