@@ -6,16 +6,13 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
 
 from leaseboard.algorithms.errors import SettingError, UsageError, invalid
 from leaseboard.algorithms.events import Event, Finished, Started
-
-if TYPE_CHECKING:  # the command line's help waits for no numpy
-    from numpy.typing import NDArray
 
 Made = TypeVar("Made")
 B = TypeVar("B", bound="Environment", default=Any)
@@ -130,13 +127,6 @@ class Environment(ABC):
     @abstractmethod
     def score(self) -> Score:
         """Return the score of the run so far."""
-
-    def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """Return the labels that were predicted and the predictions, for metrics.
-
-        Numbers are in the target's own unit, classes are numbers; None if there are none yet.
-        """
-        return None
 
     def measures(self) -> Mapping[str, float]:
         """Return metrics in addition to those of the score; no algorithm is charged for them."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.console import report_outage
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.processes.watchdog import Watchdog, descendants, is_over, kill_tree
@@ -200,15 +200,21 @@ def is_healthy(url: str) -> bool:
 
 def check_answers(url: str) -> None:
     """Raise LeaseboardError if Prefect's server at `url` does not answer."""
+    import httpx
     from prefect.client.orchestration import get_client
+    from prefect.settings import PREFECT_API_URL, temporary_settings
 
-    with get_client(sync_client=True) as client:  # with the key that Prefect knows
-        cause = client.api_healthcheck()
-    if cause:
-        raise LeaseboardError(
-            f"Prefect's server at {redacted(url)} does not answer ({short(str(cause))}): start it, or"
-            " unset PREFECT_API_URL"
-        )
+    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
+        error = client.api_healthcheck()  # with the key that Prefect knows
+    if error is None:
+        return
+    cause = str(error) or type(error).__name__
+    if isinstance(error, httpx.HTTPStatusError):  # its text holds the address
+        cause = f"status {error.response.status_code}"
+    raise LeaseboardError(
+        f"Prefect's server at {redacted(url)} does not answer ({cause}): start it, or unset"
+        " PREFECT_API_URL"
+    )
 
 
 SUITE, MODEL = "leaseboard.suite", "leaseboard.model"

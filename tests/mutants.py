@@ -32,7 +32,7 @@ MODULES = {
     "algorithms/bandits.py": (
         12, ["tests/algorithms/test_bandits.py", *(
             f"tests/algorithms/test_golden_record.py::{RECORDED}[{each}]" for each in
-            ("average", "ucb", "epsilon-greedy", "softmax", "max-ucb", "posterior-max"))],
+            ("average", "ucb", "epsilon-greedy", "softmax", "max-ucb"))],
     ),
     "algorithms/policy.py": (
         10, [f"tests/algorithms/{each}" for each in

@@ -171,8 +171,8 @@ class HoldoutEnvironment(PredictedEnvironment):
             metrics["progressive"] = self._progressive
         return Score(self._test_error, self.metric, "min", metrics)
 
-    def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """See `Environment.answers`: of the test rows; None before `submit`."""
+    def _judged(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Return the labels of the test rows and their predictions; None before `submit`."""
         given, labels = self._given, self._test_labels
         if given is None:
             return None
@@ -185,7 +185,7 @@ class HoldoutEnvironment(PredictedEnvironment):
 
     def measures(self) -> Measures:
         """Return the measures of the test rows; none before `submit`."""
-        answers = self.answers()
+        answers = self._judged()
         if answers is None:
             return {}
         if self.holdout.task == "regression":

@@ -301,8 +301,11 @@ class StreamEnvironment(PredictedEnvironment):
         metrics = {"models_per_example": live} | self._measures() | self._notes
         return Score(self._progressive, self.metric, "min", metrics)
 
-    def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """See `Environment.answers`; -1 is the prediction of none."""
+    def _judged(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Return the labels that were predicted and the predictions, -1 if of no class.
+
+        Numbers are in the target's own unit, classes are numbers; None if there are none yet.
+        """
         both = self.stream.labels[: self.at], self._recorded[: self.at]
         if not self.at:
             return None
@@ -312,7 +315,7 @@ class StreamEnvironment(PredictedEnvironment):
         return labels.astype(np.intp), said.astype(np.intp)
 
     def _measures(self) -> dict[str, float]:
-        answers = self.answers()
+        answers = self._judged()
         if answers is None:
             return {}
         labels, predictions = answers

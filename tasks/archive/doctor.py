@@ -1,4 +1,4 @@
-"""Checks of an installation: packages, native libraries and the tracking store."""
+"""Checks of an installation: native libraries and the tracking store."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from importlib import metadata
 from importlib.util import find_spec
 
-from leaseboard.algorithms.errors import PARTS, LeaseboardError, command_for
+from leaseboard.algorithms.errors import LeaseboardError, command_for
 from leaseboard.tasks.machine.addresses import redacted
-from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.track.store import SQLITE, open_store, reported
 
 NATIVE = (
@@ -32,7 +30,6 @@ class Finding:
 
 def examine(uri: str) -> Iterator[Finding]:
     """Yield the findings of all checks."""
-    yield requirements()
     yield native_libraries()
     if find_spec("mlflow") is None:
         yield Finding("tracking store", True, f"MLflow is not installed: {command_for('flows')}")
@@ -43,23 +40,6 @@ def examine(uri: str) -> Iterator[Finding]:
             yield store(uri)
     except LeaseboardError as error:
         yield Finding("tracking store", False, str(error))
-
-
-def requirements() -> Finding:
-    """Check that the installed versions are in the ranges that the project requires."""
-    from packaging.requirements import Requirement
-
-    extras, wrong = ["", *(part for part, (first, *_) in PARTS.items() if find_spec(first))], []
-    for line in metadata.requires("leaseboard") or ():
-        wanted, found = Requirement(line), None
-        if wanted.marker and not any(wanted.marker.evaluate({"extra": each}) for each in extras):
-            continue
-        if wanted.name != "leaseboard":  # a part that brings another
-            found = installed(wanted.name)
-            if found is None or not wanted.specifier.contains(found, prereleases=True):
-                wrong.append(f"{wanted.name} is {found or 'missing'}, not {wanted.specifier}")
-    detail = f"{', '.join(wrong)}; install requirements.lock" if wrong else "as required"
-    return Finding("packages", not wrong, detail)
 
 
 def native_libraries() -> Finding:

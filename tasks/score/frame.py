@@ -69,8 +69,7 @@ def rows_cut(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
     for data, mine in used[cut].groupby(frame["data"], sort=False):
         least, most, whole = mine["rows"].min(), mine["rows"].max(), mine["rows_available"].max()
         text = f"{least:,.0f}" + (f" to {most:,.0f}" if most > least else "")
-        of = ", and the source may have more" if math.isnan(whole) else f" of {whole:,.0f}"
-        parts.append(f"{names.get(data, data)}: {text}{of}")
+        parts.append(f"{names.get(data, data)}: {text} of {whole:,.0f}")
     return f"Rows used: {'; '.join(parts)}." if parts else ""
 
 

@@ -4,18 +4,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import lomax
 
 from leaseboard.algorithms.bandits import (
     Average,
     EpsilonGreedy,
     MaxUcb,
-    PosteriorMax,
     RandomArm,
     Softmax,
     ThompsonSampling,
     UpperConfidenceBound,
-    expected_improvement,
     max_ucb_index,
     softmax,
     ucb_index,
@@ -34,13 +31,6 @@ def test_max_ucb_index():
     assert max_ucb_index(np.array(0.9), np.array(2), 20, 0.5) == pytest.approx(
         0.9 + (0.5 * np.log(20) / 2) ** 2
     )
-
-
-def test_expected_improvement_is_the_mean_of_the_excess_beyond_the_gap():
-    alpha, beta = 3.5, 0.2
-    for gap in (0.0, 0.05, 0.4):
-        beyond = lomax(alpha, scale=beta).expect(lambda x, g=gap: x - g, lb=gap)
-        assert expected_improvement(gap, alpha, beta) == pytest.approx(beyond, rel=1e-6)
 
 
 def test_softmax_probabilities():
@@ -171,41 +161,3 @@ def test_thompson_sampling_counts_a_feedback_as_a_success_by_its_size():
     policy = started(ThompsonSampling(), 1, 2000)
     pulled(policy, 2000, lambda _: 0.3)
     assert policy._successes[0] == pytest.approx(600, abs=60)
-
-
-def improvement(gap, spacings, excess, scale):
-    beta = 0.6 * scale + excess
-    return beta / (2 + spacings) * (1 + gap / beta) ** -(2 + spacings)
-
-
-def test_posterior_max_by_hand():
-    policy = started(PosteriorMax(first=("c", "none")), names=("a", "b", "c"))
-    assert policy.order == [2, 0, 1]
-    policy.update(2, 0.5, 2.0)
-    policy.update(0, 0.3, 1.0)
-    policy.update(1, 0.0, 1.0, "crash")  # censored: as the worst of the others
-    behind = improvement(0.2, 0, 0.0, 0.1)
-    expected = [behind / 2, behind / 2, improvement(0, 0, 0.0, 0.1) / 2 / 2]
-    assert policy.standing()["index"] == pytest.approx(expected)
-
-    for reward in (
-        0.4,
-        0.7,
-        0.2,
-        0.6,
-    ):  # one record in four, of which .5 + 1/3 + 1/4 + 1/5 expected
-        policy.update(2, reward, 1.0)
-    policy.update(0, 0.0, 3.0, "crash")
-    rate = (2 + 1) / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6
-    long = improvement(0, 3, 0.7 + 0.6 + 0.5 - 3 * 0.4, 0.1) * rate / (6 / 5)
-    short = improvement(0.4, 0, 0.0, 0.1) * (2 / (2 + 1 / 2)) / 3 / 2
-    never = improvement(0.4, 0, 0.0, 0.1) / 2
-    assert policy.standing()["index"] == pytest.approx([short, never, long])
-
-
-def test_posterior_max_before_any_trial_is_completed():
-    policy = started(PosteriorMax(retire_after=0), 2)
-    for arm in (0, 1, 0):
-        policy.update(arm, 0.0, 0.0, "crash")
-    alike = improvement(0, 0, 0.0, 1e-3) / 1e-9
-    assert policy.standing()["index"] == pytest.approx([alike / 3, alike / 2])

@@ -355,10 +355,6 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     score is replaced by the model that was scored. The encoder, which sees no
     target, is fitted on all rows in both cases.
 
-    The policy with the least regret on recorded trials, ``posterior-max``, is not the default:
-    with 10 CPU seconds it was ahead of ``rising-bandits-cost`` on 4 of 14 tables, level on 7 and
-    behind on 3, with .074 less accuracy on kropt, which is large and is tried on few rows first.
-
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -75,6 +75,7 @@ def test_an_identity_of_rows_and_labels_that_are_shuffled_do_not_leak():
     high = (y > 0).astype(str).astype("category")
     ids = pd.Series([f"row {i}" for i in range(N)], dtype="category")
     assert facts_of(frame[["x"]].assign(id=ids), high)["leak_skill"] < 0.6
+    assert facts_of(pd.DataFrame({"constant": np.zeros(N)}), high)["leak_skill"] <= 0
     for seed in range(3):
         frame, y = table(seed)
         shuffled = pd.Series(np.random.default_rng(seed).permutation(y), name="y")
