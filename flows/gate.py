@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.console import resumable, say, say_progress
 from leaseboard.flows.dispatch import RunOptions, execute, open_suites
 from leaseboard.flows.server import REGRESSION, SUITE, current_run, emit
@@ -67,7 +68,11 @@ class Gate:
                 break
             scenarios, most = several(len(doubtful), "scenario"), max(doubtful.values())
             say_progress(f"{scenarios} in doubt: running up to {most} repetitions each")
+            known = len(self._frame)
             self._repeat(doubtful)
+            if len(self._frame) == known:
+                accept = f"run leaseboard gate {self._given} --update-baseline"
+                raise UsageError(f"the seeds are not those that were accepted: {accept}")
         if verdict.exit_code == 1:
             about = {"what": headline(verdict), "worse": worse(verdict)}
             emit(REGRESSION, SUITE, self.name, about)

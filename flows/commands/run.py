@@ -67,7 +67,9 @@ def run(
             continue
         with resumable(home):
             code = exit_code(execute(loaded, home, options))
-        if register is not None and code == 0:
+        if register is not None and code:
+            say(f"nothing is registered: the run ended with exit code {code}", err=True)
+        elif register is not None:
             register_winners(loaded, home, register)
         codes.append(code)
     return next((bad for bad in (2, 1) if bad in codes), min(codes))  # 3: all ran nothing

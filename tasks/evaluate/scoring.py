@@ -66,7 +66,7 @@ class Judge:
         best, constant = self.ends
         if math.isnan(score):
             return math.nan
-        if self._is_a_share:
+        if self.classes is not None and best == 1.0 and constant >= 0.0:  # a share
             return min(1.0, max(0.0, score))
         if not constant < best:
             return float(score >= best)
@@ -100,10 +100,6 @@ class Judge:
                 f" {len(targets)} rows: name another scorer or give more rows"
             )
         return best, constant
-
-    @cached_property
-    def _is_a_share(self) -> bool:
-        return self.classes is not None and self.ends[0] == 1.0 and self.ends[1] >= 0.0
 
     @cached_property
     def _parameters(self) -> frozenset[str]:

@@ -156,12 +156,13 @@ def read_csv(path: Path, texts: Collection[str] = ()) -> pd.DataFrame:
     if all(is_numeral(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
     for place, column in enumerate(table.schema):
-        if layout[0] != "," and _has_decimal_commas(table[place]):
+        is_text = column.name in texts
+        if layout[0] != "," and not is_text and _has_decimal_commas(table[place]):
             points = pc.replace_substring(_without(NUMBERS_GAPS, table[place]), ",", ".")
             table = table.set_column(place, column.name, points.cast(pa.float64()))
         elif pa.types.is_string(column.type):
             different = _without(NUMBERS_GAPS, table[place].unique()).to_pandas()
-            gaps = GAPS if column.name in texts or as_dates(different) is None else NUMBERS_GAPS
+            gaps = GAPS if is_text or as_dates(different) is None else NUMBERS_GAPS
             table = table.set_column(place, column, _without(gaps, table[place]))
         elif pa.types.is_null(column.type):
             table = table.set_column(place, column.name, table[place].cast(pa.float64()))

@@ -7,6 +7,7 @@ the digest of the copy on which published results were measured.
 """
 
 import csv
+import http.client
 import tempfile
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -122,7 +123,7 @@ def _read(row: dict[str, str]) -> RawTable:
         try:
             with urllib.request.urlopen(source, timeout=60) as sent:  # noqa: S310
                 path.write_bytes(sent.read())
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             raise DataUnavailableError(f"{source} cannot be fetched ({error})") from error
         if (found := file_digest(path)) != row["sha256"]:
             raise DataError(

@@ -117,7 +117,10 @@ class _Worker:
         """
         self.child.send(json.dumps(order, default=str).encode())
         said = self.child.answer(limits, grace=grace, check=check)
-        answer: dict[str, Any] = json.loads(said)
+        try:
+            answer: dict[str, Any] = json.loads(said)
+        except ValueError as error:  # the worker's own clean-up failed, and says why
+            raise EndedError(Ending("crash", said.decode())) from error
         clean = kill_below(self.child.pid)
         self.fit = clean and "stopped" not in answer and self.child.memory < STALE_BYTES
         return answer

@@ -432,7 +432,7 @@ def call(function: Callable[[], Any], limits: Limits) -> Called:
             called: Called = pickle.loads(child.answer(limits))  # noqa: S301 - our own fork
         except EndedError as end:
             late = end.ending.status == "timeout" and limits.cpu_seconds
-            return Called(end.ending, None, late or 0.0, time.perf_counter() - started)
+            return Called(end.ending, None, late or child.spent[0], time.perf_counter() - started)
     return called
 
 

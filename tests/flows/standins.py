@@ -166,4 +166,5 @@ BEHAVIOUR = {
     "print-on-in-child": _print_on_in_child,
     "threads": _threads,
     "chdir": lambda _: os.chdir("/"),
+    "mute": lambda _: setattr(sys, "stdout", None),
 }

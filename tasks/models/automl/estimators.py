@@ -3,7 +3,7 @@
 import time
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -51,69 +51,11 @@ SECONDS = 60
 """Time budget if no budget is given."""
 _SECONDS = Interval(Real, 0, None, closed="neither")
 _COUNT = Interval(Integral, 1, None, closed="left")
-E = TypeVar("E", bound="AutoMLEstimator")
 
 
 @dataclass(eq=False, repr=False)
 class AutoMLEstimator(BaseEstimator):
-    """Base class of the classifier and the regressor: the search, and the model it finds.
-
-    Parameters
-    ----------
-    time_budget : float, optional
-        In seconds of CPU time; all that `fit` does is within: of this process and those that it
-        starts. By default 60, unless `max_trials` is given.
-    max_trials : int, optional
-        The budget in trials, in place of `time_budget`. It gives the same result on every machine,
-        a budget in seconds does not.
-    policy : str
-        A registered policy or joint optimiser, which says which arm is next, such as
-        ``rising-bandits-cost``, ``max-ucb``, ``er-ucb-auto``, ``tpe-joint``.
-    policy_settings : dict, optional
-        None is the policy's defaults, but for ``rising-bandits-cost`` ``{"C": 5, "turns":
-        "seconds", "retire_after": 3}``: arms share seconds and not trials, one may be dismissed
-        after six trials and not after eight, and one that fails three times alike is retired.
-    space : str
-        A space of ``conf/spaces`` or a YAML file. If empty, ``tables-classification`` or
-        ``tables-regression``.
-    arms : list of str, optional
-        Only these arms of the space.
-    optimiser : {"guided", "tpe", "random", "smac"}
-        What tunes an arm. ``guided``: its default, then known good configurations, then TPE;
-        on large tables on few rows first.
-    scoring : str or callable, optional
-        A scorer of scikit-learn; accuracy if None, or R² of a regression.
-    cv : int, float, splitter or iterable, optional
-        Folds; or the share of the rows on which one fit is validated; or a splitter, as for groups
-        or time series. None: 5 folds where the budget has time for them, else 0.2.
-    ensemble : bool
-        Whether the model is a greedy ensemble of the trials, or the single best one.
-    trial_cpu_seconds : float, optional
-        The limit of one trial, which then runs in a process of its own. None runs trials in
-        this process, without any limit, so that the last one may end after the budget.
-    trial_memory_mb : int
-        The memory of that process.
-    random_state : int, RandomState or None
-        Seed of the search.
-
-    Attributes
-    ----------
-    leaderboard_ : DataFrame
-        All trials, the best first: arm, score on rows that it had not seen (NaN of a fit on few
-        rows that only showed whether to go on), weight in the model, costs, what became of it.
-    best_arm_, best_parameters_, best_score_
-        Of the best trial; the best of many scores is optimistic.
-    score_ : float
-        Of the model on the same rows; optimistic too.
-    model_ : EnsembleModel
-        See `leaseboard.tasks.models.automl.policy_search`.
-    encoder_ : TableEncoder
-        What makes features of columns.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str, shape (n_features,)
-        Where X had names that are all strings.
-    """
+    """Base class of the classifier and the regressor: the search, and the model it finds."""
 
     task: ClassVar[Task]
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -319,16 +261,6 @@ class AutoMLEstimator(BaseEstimator):
         return standard_types(X.reset_index(drop=True))
 
 
-def documented(cls: type[E]) -> type[E]:
-    """Give a class the documentation of its base class."""
-    _, _, shared = (AutoMLEstimator.__doc__ or "").partition("    Parameters\n")
-    parameters, _, attributes = shared.partition("\n\n    Attributes\n    ----------\n")
-    filled = (cls.__doc__ or "").replace("[parameters]", f"Parameters\n{parameters}")
-    cls.__doc__ = filled.replace("[attributes]", attributes.strip())
-    return cls
-
-
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     """Classifier that selects, tunes and ensembles learning algorithms within a time budget.
@@ -337,7 +269,43 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     known to be good, then those of an optimiser. The model is an ensemble of what was fitted on
     the way.
 
-    [parameters]
+    Parameters
+    ----------
+    time_budget : float, optional
+        In seconds of CPU time; all that `fit` does is within: of this process and those that it
+        starts. By default 60, unless `max_trials` is given.
+    max_trials : int, optional
+        The budget in trials, in place of `time_budget`. It gives the same result on every machine,
+        a budget in seconds does not.
+    policy : str
+        A registered policy or joint optimiser, which says which arm is next, such as
+        ``rising-bandits-cost``, ``max-ucb``, ``er-ucb-auto``, ``tpe-joint``.
+    policy_settings : dict, optional
+        None is the policy's defaults, but for ``rising-bandits-cost`` ``{"C": 5, "turns":
+        "seconds", "retire_after": 3}``: arms share seconds and not trials, one may be dismissed
+        after six trials and not after eight, and one that fails three times alike is retired.
+    space : str
+        A space of ``conf/spaces`` or a YAML file. If empty, ``tables-classification`` or
+        ``tables-regression``.
+    arms : list of str, optional
+        Only these arms of the space.
+    optimiser : {"guided", "tpe", "random", "smac"}
+        What tunes an arm. ``guided``: its default, then known good configurations, then TPE;
+        on large tables on few rows first.
+    scoring : str or callable, optional
+        A scorer of scikit-learn; accuracy if None, or R² of a regression.
+    cv : int, float, splitter or iterable, optional
+        Folds; or the share of the rows on which one fit is validated; or a splitter, as for groups
+        or time series. None: 5 folds where the budget has time for them, else 0.2.
+    ensemble : bool
+        Whether the model is a greedy ensemble of the trials, or the single best one.
+    trial_cpu_seconds : float, optional
+        The limit of one trial, which then runs in a process of its own. None runs trials in
+        this process, without any limit, so that the last one may end after the budget.
+    trial_memory_mb : int
+        The memory of that process.
+    random_state : int, RandomState or None
+        Seed of the search.
     class_weight : "balanced" or dict, optional
         Weights of the classes, in fits and in scores: with "balanced", accuracy is balanced.
 
@@ -345,7 +313,21 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         In sorted order.
-    [attributes]
+    leaderboard_ : DataFrame
+        All trials, the best first: arm, score on rows that it had not seen (NaN of a fit on few
+        rows that only showed whether to go on), weight in the model, costs, what became of it.
+    best_arm_, best_parameters_, best_score_
+        Of the best trial; the best of many scores is optimistic.
+    score_ : float
+        Of the model on the same rows; optimistic too.
+    model_ : EnsembleModel
+        See `leaseboard.tasks.models.automl.policy_search`.
+    encoder_ : TableEncoder
+        What makes features of columns.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
 
     Notes
     -----
@@ -412,18 +394,67 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
         return np.asarray(codes, dtype=np.int64), self.classes_
 
 
-@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
     """Regressor that selects, tunes and ensembles learning algorithms within a time budget.
 
     See `AutoMLClassifier` for how it searches, and for notes.
 
-    [parameters]
+    Parameters
+    ----------
+    time_budget : float, optional
+        In seconds of CPU time; all that `fit` does is within: of this process and those that it
+        starts. By default 60, unless `max_trials` is given.
+    max_trials : int, optional
+        The budget in trials, in place of `time_budget`. It gives the same result on every machine,
+        a budget in seconds does not.
+    policy : str
+        A registered policy or joint optimiser, which says which arm is next, such as
+        ``rising-bandits-cost``, ``max-ucb``, ``er-ucb-auto``, ``tpe-joint``.
+    policy_settings : dict, optional
+        None is the policy's defaults, but for ``rising-bandits-cost`` ``{"C": 5, "turns":
+        "seconds", "retire_after": 3}``: arms share seconds and not trials, one may be dismissed
+        after six trials and not after eight, and one that fails three times alike is retired.
+    space : str
+        A space of ``conf/spaces`` or a YAML file. If empty, ``tables-classification`` or
+        ``tables-regression``.
+    arms : list of str, optional
+        Only these arms of the space.
+    optimiser : {"guided", "tpe", "random", "smac"}
+        What tunes an arm. ``guided``: its default, then known good configurations, then TPE;
+        on large tables on few rows first.
+    scoring : str or callable, optional
+        A scorer of scikit-learn; accuracy if None, or R² of a regression.
+    cv : int, float, splitter or iterable, optional
+        Folds; or the share of the rows on which one fit is validated; or a splitter, as for groups
+        or time series. None: 5 folds where the budget has time for them, else 0.2.
+    ensemble : bool
+        Whether the model is a greedy ensemble of the trials, or the single best one.
+    trial_cpu_seconds : float, optional
+        The limit of one trial, which then runs in a process of its own. None runs trials in
+        this process, without any limit, so that the last one may end after the budget.
+    trial_memory_mb : int
+        The memory of that process.
+    random_state : int, RandomState or None
+        Seed of the search.
 
     Attributes
     ----------
-    [attributes]
+    leaderboard_ : DataFrame
+        All trials, the best first: arm, score on rows that it had not seen (NaN of a fit on few
+        rows that only showed whether to go on), weight in the model, costs, what became of it.
+    best_arm_, best_parameters_, best_score_
+        Of the best trial; the best of many scores is optimistic.
+    score_ : float
+        Of the model on the same rows; optimistic too.
+    model_ : EnsembleModel
+        See `leaseboard.tasks.models.automl.policy_search`.
+    encoder_ : TableEncoder
+        What makes features of columns.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
 
     Examples
     --------

@@ -181,3 +181,11 @@ def test_an_index_with_a_name_is_a_column(tmp_path):
         assert sorted(read) == sorted(["x", *filter(None, [name])])
         if name:
             assert read[name].tolist() == index.tolist()
+
+
+def test_a_column_that_is_text_by_contract_keeps_its_decimal_commas(tmp_path):
+    (tmp_path / "a.csv").write_text("id;x\n4,01;1,5\n007;2,5\n")
+    frame = files.read(str(tmp_path / "a.csv"), texts=("id",)).frame
+
+    assert frame["id"].tolist() == ["4,01", "007"]
+    assert frame["x"].tolist() == [1.5, 2.5]

@@ -57,6 +57,7 @@ def run(workers, data, folder, algorithm="vanilla", key=None):
         ("segfault", "crash", "killed by SIGSEGV"),
         ("fill", "skipped", "the disk is full: free some of it, and run the same command again"),
         ("garbage", "ok", ""),
+        ("mute", "crash", "AttributeError: 'NoneType' object has no attribute 'flush'"),
         ("threads", "ok", ""),
         ("chdir", "ok", ""),
     ],
