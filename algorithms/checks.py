@@ -60,7 +60,7 @@ FOLDED_ROWS = 500
 def tiny_environment(kind: str, tiny: Tiny = Tiny()) -> Environment:
     """Return a fresh tiny environment of `kind`."""
     if kind not in ENVIRONMENTS:
-        raise RuleBrokenError(f"there are no checks of the environment {kind!r}")
+        raise RuleBrokenError(f"the environment {kind!r} has no checks")
     return ENVIRONMENTS[kind](tiny)
 
 
