@@ -3,8 +3,8 @@
 Two kinds of figures, for each checkout (this one by default), whose own ``.venv`` runs it:
 
 - static: modules, and the median length of a function's body;
-- walks: how many of the product's files a reader crosses who follows one call. A file counts if a
-  function of it is entered, its import apart. ``learn_one`` is one example learned by
+- walks: how many of the product's functions, and files of them, a reader crosses who follows one
+  call. A function counts if it is entered, the import of its file apart. ``learn_one`` is one example learned by
   `OnlineAutoMLRegressor` once it runs steadily. ``run`` is a suite of one job, in all its
   processes. ``cycle`` is the second cycle of a live model, from its csv file to its page.
 
@@ -34,12 +34,12 @@ seen, known = set(), set()
 
 
 def place(code):
-    """Return the path of a file of the product; None for others and bodies of classes."""
+    """Return file and name of a function of the product; None for others and bodies of classes."""
     if not code.co_flags & inspect.CO_OPTIMIZED:
         return None
     path = os.path.realpath(code.co_filename)
     inside = path[len(ROOT) + 1 :] if path.startswith(ROOT + os.sep) else ""
-    return inside if inside.partition(os.sep)[0] in ROOMS else None
+    return inside + ":" + code.co_qualname if inside.partition(os.sep)[0] in ROOMS else None
 
 
 def write(kind, found):
@@ -124,7 +124,7 @@ def static(root: Path) -> dict[str, float]:
 
 
 def walks(root: Path) -> dict[str, list[str]]:
-    """Return the files that each walk crosses in the checkout at `root`, sorted."""
+    """Return the functions that each walk enters in the checkout at `root`, sorted."""
     program = root / ".venv" / "bin"
     found = {}
     with tempfile.TemporaryDirectory() as name:
@@ -167,7 +167,7 @@ def walks(root: Path) -> dict[str, list[str]]:
                     raise SystemExit(f"{' '.join(each)}: {done.stderr}")
             for trace in sorted(folder.glob(f"{kind}*")):
                 if trace.is_file() and not trace.suffix:
-                    found[trace.name] = sorted(set(trace.read_text(encoding="utf-8").split()))
+                    found[trace.name] = sorted(set(trace.read_text(encoding="utf-8").splitlines()))
     return found
 
 
@@ -195,8 +195,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(root.name)
         for name, figure in static(root).items():
             print(f"  {figure:7.0f}  {name}")
-        for name, files in walks(root).items():
-            print(f"  {len(files):7}  files on the walk {name}")
+        for name, functions in walks(root).items():
+            files = sorted({each.partition(":")[0] for each in functions})
+            print(f"  {len(functions):7}  functions on the walk {name}, of {len(files)} files")
             if chosen.files:
                 print("".join(f"             {file}\n" for file in files), end="")
     return 0
