@@ -4,9 +4,10 @@ Two kinds of figures, for each checkout (this one by default), whose own ``.venv
 
 - static: modules, and the median length of a function's body;
 - walks: how many of the product's functions, and files of them, a reader crosses who follows one
-  call. A function counts if it is entered, the import of its file apart. ``learn_one`` is one example learned by
-  `OnlineAutoMLRegressor` once it runs steadily. ``run`` is a suite of one job, in all its
-  processes. ``cycle`` is the second cycle of a live model, from its csv file to its page.
+  call. A function counts if it is entered, the import of its file apart. ``learn_one`` is one
+  example learned by `OnlineAutoMLRegressor` once it runs steadily. ``run`` is a suite of one job,
+  in all its processes, and ``gate`` its comparison with baseline scores. ``cycle`` is the second
+  cycle of a live model, from its csv file to its page.
 
 The product is what a checkout has in ``algorithms``, ``tasks``, ``flows`` and ``leaseboard``.
 """
@@ -135,11 +136,13 @@ def walks(root: Path) -> dict[str, list[str]]:
         write_inputs(folder)
         command = [str(program / "leaseboard")]
         store = ["--local", "--tracking-uri", f"sqlite:///{folder}/mlflow.db"]
+        gate = [*command, "gate", "suite.yaml", *store]
         init = [*command, "live", "init", "shop.yaml", "--files", "inbox/*.csv", "--target", "y"]
         cycle = [*command, "live", "update", "shop.yaml", "--local"]
         plan: dict[str, list[list[str]]] = {
             "learn_one": [[str(program / "python"), "-c", LEARN_ONE]],
             "run": [[*command, "run", "suite.yaml", "--run-dir", "out", *store]],
+            "gate": [[*gate, "--update-baseline", "--repetitions", "1"], [*gate, "--run-dir", "new"]],
             "cycle": [init, cycle, cycle],
         }
         for kind, commands in plan.items():
