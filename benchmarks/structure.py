@@ -142,7 +142,7 @@ def walks(root: Path) -> dict[str, list[str]]:
         plan: dict[str, list[list[str]]] = {
             "learn_one": [[str(program / "python"), "-c", LEARN_ONE]],
             "run": [[*command, "run", "suite.yaml", "--run-dir", "out", *store]],
-            "gate": [[*gate, "--update-baseline", "--repetitions", "1"], [*gate, "--run-dir", "new"]],
+            "gate": [[*gate, "--update-baseline"], [*gate, "--run-dir", "new"]],
             "cycle": [init, cycle, cycle],
         }
         for kind, commands in plan.items():

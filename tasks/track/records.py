@@ -263,15 +263,14 @@ def suite_key(suite: str, keys: Iterable[str]) -> str:
     return hashlib.sha256("\n".join([suite, *sorted(keys)]).encode()).hexdigest()[:20]
 
 
-def runs_link(experiment: str, condition: str, order: str = "", **more: str) -> str:
+def runs_link(experiment: str, condition: str, order: str = "params.`data`", **more: str) -> str:
     """Return the address, within MLflow's UI, of the runs of an experiment that meet a condition.
 
-    - `order`: the column that orders them.
+    - `order`: the column that orders them. By their start, jobs are below their suite's run.
     - `more`: of the address's query.
     """
     # Without the workflow the UI opens in the one that its reader chose last, at first GenAI.
-    query = {"workflowType": "machine_learning", "searchFilter": condition}
-    query |= {"orderByKey": order} if order else {}
+    query = {"workflowType": "machine_learning", "searchFilter": condition, "orderByKey": order}
     return f"#/experiments/{experiment}/runs?{urlencode(query | more, quote_via=quote)}"
 
 

@@ -27,6 +27,7 @@ def test_the_suites_run_carries_the_leaderboard_and_the_report(uri, tmp_path):
     assert len(note) < 8000  # which the store takes
     assert f"[The report]({place.report})" in note
     assert f"[All jobs]({place.jobs})" in note
+    assert "orderByKey=params" in place.jobs
     listed = [file.path for file in client.list_artifacts(run.info.run_id)]
     assert listed == ["report.html"]
     for name in ("quick", "quick/configurations"):
