@@ -1,7 +1,6 @@
 """The rules of the house that ruff and import-linter cannot express."""
 
 import ast
-import sys
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -102,30 +101,15 @@ def test_no_class_name_means_two_things():
     assert {name: twice[name] for name in twice.keys() - ONE_ROLE} == {}
 
 
-def test_modules_are_documented():
-    assert [path for path in MODULES if not ast.get_docstring(tree(path))] == []
-
-
 def test_modules_are_short():
     assert [path for path in MODULES if len(path.read_text("utf-8").splitlines()) > 500] == []
 
 
-def test_algorithms_shadow_no_module_of_python():
-    top = [path for path in MODULES if path.parent == ROOT / "algorithms"]
-
-    assert [path for path in top if path.stem in sys.stdlib_module_names] == []
-
-
 def test_global_random_state_is_never_touched():
+    """ruff looks at NumPy's."""
     for path in MODULES:
         for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                called = ast.unparse(node.func)
-                assert called not in {"np.random.seed", "numpy.random.seed", "random.seed"}, path
-                if called.startswith(("np.random.", "numpy.random.")):
-                    drawn = called.rpartition(".")[2]
-                    assert drawn in {"default_rng", "RandomState", "SeedSequence", "Generator",
-                                     "PCG64", "get_state"}, f"{path}: {called}"  # fmt: skip
+            assert not isinstance(node, ast.Call) or ast.unparse(node.func) != "random.seed", path
 
 
 def test_nothing_reaches_a_terminal_but_through_the_one_function():
@@ -143,10 +127,6 @@ def test_nothing_reaches_a_terminal_but_through_the_one_function():
             assert called.rpartition(".")[2] not in {"print", "print_exc", "print_exception"}, (
                 f"{path}: print with leaseboard.flows.console.say"
             )
-
-
-def test_tests_hold_no_init_files():
-    assert not list((ROOT / "tests").rglob("__init__.py"))
 
 
 UNPICKLES = {

@@ -34,18 +34,3 @@ def wrong(folder: Path, *tops: str) -> dict[str, doctest.TestResults]:
 def test_examples_give_what_they_say():
     rooms = [f"leaseboard/{name}" for name in ("algorithms", "tasks", "flows")]
     assert wrong(ROOT, *rooms, "benchmarks") == {}
-
-
-def test_a_wrong_example_fails_and_one_that_cannot_be_seen_too(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "wrong_example.py").write_text(
-        'def f():\n    """\n    >>> 1 + 1\n    3\n    """\n'
-    )
-    (tmp_path / "unseen_example.py").write_text('X = 1\nNOTE = """\n>>> X\n1\n"""\n')
-
-    assert wrong(tmp_path, ".") == {"wrong_example": (1, 1), "unseen_example": (0, 0)}
-
-
-def test_every_kind_of_package_has_examples():
-    for top in ("algorithms", "tasks", "flows"):
-        assert any(map(examples, (ROOT / top).rglob("*.py"))), top

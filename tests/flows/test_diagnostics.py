@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leaseboard.tasks.track.store import open_store
+
 SUITE = """
 title: leak
 data: ["file:sales.csv?target=y"]
@@ -37,6 +39,11 @@ def test_a_leak_from_the_run_to_the_report(leaking, tmp_path):
 
     printed = leaking(*run, code=0)
     assert "LB002 alarm: on file:sales.csv?target=y the column refund alone" in printed.out
+    client = open_store(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("leak").experiment_id
+    (suite,) = client.search_runs([experiment], "tags.`leaseboard.level` = 'suite'")
+    artifacts = {each.path for each in client.list_artifacts(suite.info.run_id)}
+    assert {"report.html", "diagnostics.json"} <= artifacts
     found.unlink()
     leaking("report", "runs/leak", code=0)
     assert "LB002" in codes(found.read_text())
@@ -45,18 +52,6 @@ def test_a_leak_from_the_run_to_the_report(leaking, tmp_path):
     (tmp_path / "leak.yaml").write_text(SUITE + "ignore: [LB002]\n")
     leaking(*run, code=0)
     assert "LB002" not in found.read_text()
-
-
-def test_the_suites_run_in_mlflow_has_the_findings(leaking, tmp_path):
-    from leaseboard.tasks.track.store import open_store
-
-    leaking("run", "leak.yaml", "--local", "--workers", "1", code=0)
-    client = open_store(f"sqlite:///{tmp_path / 'mlflow.db'}")
-    experiment = client.get_experiment_by_name("leak").experiment_id
-    (run,) = client.search_runs([experiment], "tags.`leaseboard.level` = 'suite'")
-
-    artifacts = {each.path for each in client.list_artifacts(run.info.run_id)}
-    assert {"report.html", "diagnostics.json"} <= artifacts
 
 
 def test_a_race_is_diagnosed_too(leaking):

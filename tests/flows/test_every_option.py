@@ -50,7 +50,7 @@ STEPS = """
 
 ELSEWHERE = {
     "test_demo.py": ["demo --output"],
-    "test_cluster.py": ["run --cluster"],
+    "test_prefect.py": ["run --cluster"],
     "test_serve.py": [f"live serve --{name}" for name in ("host", "port", "run-dir")],
 }
 """Options that need a cluster, a server or minutes, by the file of tests that calls them."""

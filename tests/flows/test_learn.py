@@ -175,28 +175,17 @@ def test_what_is_wrong_is_named_and_the_model_stays_whole(call):
 
 WRONG_USAGE = [
     (("learn", "old", "sales.csv", "--target", "rain"), 64, "--target is of a new model, and"),
-    (("learn", "old", "sales.csv", "--set", "b=3"), 64, "--set is of a new model, and 'old'"),
     (("learn", "new", "sales.csv", "--target", "slod"), 64, "'slod': did you mean 'sold'"),
     (("learn", "new", "sales.csv", "--task", "both"), 64, "'both' is not one of 'regr"),
-    (("learn", "new", "sales.csv", "--algorithm", "apple"), 64, "'apple' is not a race"),
-    (("learn", "new", "sales.csv", "--algorithm", "a.py:A"), 64, "name online-automl, chacha, "),
-    (("learn", "new", "sales.csv", "--set", "bb=3"), 64, "'bb': did you mean 'b'"),
     (("learn", "new", "sales.csv", "--output", "x.txt"), 64, "must end in .csv or .parquet"),
     (("learn", "new", "sales.csv", "--output", "no/x.csv"), 64, "cannot write 'no/x.csv': name"),
-    (("learn", "new", "sales.csv", "--output", "d.csv"), 64, "cannot write 'd.csv': name a file"),
     (("learn", "new", "sales.csv", "--output", "sales.csv"), 64, "would replace a file that is"),
-    (("learn", "m.csv", "sales.csv", "--output", "./m.csv"), 64, "would replace a file that is"),
     (("predict", "old", "sales.csv", "--output", "sales.csv"), 64, "would replace a file that"),
     (("learn", "no/new", "sales.csv"), 64, "cannot write 'no/new': name a file in"),
     (("learn", "folder", "sales.csv"), 64, "cannot write 'folder': name a file"),
-    (("learn", "new", "none.csv"), 64, "none.csv: no such file"),
-    (("learn", "new", "empty.csv"), 64, "empty.csv: 0 rows"),
     (("learn", "new", "header.csv"), 3, "header.csv: 0 rows: add rows"),
-    (("learn", "new", "ragged.csv"), 64, "got 1: give each row as many cells as the first one"),
     (("learn", "new", "lone.csv"), 64, "1 column, 'a', and a table needs the target and at least"),
-    (("learn", "new", "endless.csv"), 64, "inf in row 2 does not fit: fix that row, or leave it"),
     (("learn", "sales.csv", "sales.csv"), 64, "is not a model of the format leaseboard-model"),
-    (("predict", "new", "sales.csv"), 64, "'new' cannot be read (No such file"),
     (("predict", "old", "header.csv"), 3, "header.csv: 0 rows: add rows"),
     (("predict", "folder", "sales.csv"), 64, "folder/model' cannot be read"),
     (("predict", "bare", "sales.csv"), 64, "was not made by `leaseboard learn`"),
@@ -205,12 +194,9 @@ WRONG_USAGE = [
 
 def test_wrong_usage_is_reported_in_one_line(call):
     sales(40).to_csv("sales.csv", index=False)
-    Path("empty.csv").touch()
-    for name, text in (("header", "a,b\n"), ("ragged", "a,b\n1,2\n3\n"), ("lone", "a\n1\n2\n"),
-                       ("endless", "a,b\n1,2.5\n3,inf\n")):  # fmt: skip
+    for name, text in (("header", "a,b\n"), ("lone", "a\n1\n2\n")):
         Path(f"{name}.csv").write_text(text)
     Path("folder").mkdir()
-    Path("d.csv").mkdir()
     OnlineAutoMLRegressor().save("bare")
     call("learn", "old", "sales.csv")
     wrongly = {}

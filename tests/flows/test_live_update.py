@@ -10,21 +10,10 @@ import pytest
 from mlflow import MlflowClient
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows import server
 from leaseboard.flows.commands import live
 from leaseboard.flows.live_update import page_link
 from leaseboard.tasks.live.model import state_of
-from tests.flows.test_schedule import STEPS
-from tests.flows.waiting import until
 from tests.tasks.live.world import BEGIN, World
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _events_are_kept():
-    """Keep events, as a permanent server does; one that ends with its run does not."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delitem(server._UNUSED, "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED")
-        yield
 
 
 @pytest.fixture
@@ -144,29 +133,3 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
     assert "in place of 4: by hand" in page.read_text()
     version = client.get_model_version_by_alias("sales", "champion")
     assert version.tags["leaseboard.candidate"] != "4"
-
-
-def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
-    from prefect.client.orchestration import get_client
-
-    code, _, err = call("live", "update", "sales.yaml", "--at", at(0))
-    assert (code, err) == (0, "")
-    with get_client(sync_client=True) as client:
-        until(lambda: {run.name for run in client.read_task_runs()} >= STEPS)
-
-    world.deliver(1, world.day(1).drop(columns="a"))
-    assert call("live", "update", "sales.yaml", "--at", at(1))[0] == 1
-    asked = {"filter": {"event": {"prefix": ["leaseboard.incident."]}}}
-    with get_client(sync_client=True) as client:
-
-        def find_events():
-            found = client.request("POST", "/events/filter", json=asked).json()["events"]
-            return [each for each in found if "no column 'a'" in each["payload"]["what"]]
-
-        events = until(find_events)
-        runs = client.read_flow_runs()
-    assert {run.state.name for run in runs} >= {"Completed", "Incident"}
-    assert len({run.name for run in runs}) == len(runs)
-    (event,) = events
-    assert event["event"] == "leaseboard.incident.opened"
-    assert event["resource"]["prefect.resource.id"] == "leaseboard.model.sales"

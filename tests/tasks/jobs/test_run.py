@@ -1,14 +1,10 @@
 import dataclasses
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import play
-from leaseboard.algorithms.checks import tiny_environment
-from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
+from leaseboard.algorithms.errors import AuditError, UsageError
 from leaseboard.algorithms.events import Measured, read_log
 from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.folder.results import rows_reached
@@ -107,13 +103,3 @@ def test_settings_go_to_the_algorithm_or_to_its_environment():
     )
     with pytest.raises(UsageError, match="did you mean 'max_rows'"):
         route_settings("online-automl", {"max_row": "10"})
-
-
-@pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples", "folds"])
-def test_no_algorithm_of_ours_ends_early(kind):
-    for entry in registry.ENTRIES:
-        if registry.algorithm_class(entry.name).environment == kind:
-            algorithm = registry.build(entry.name)
-            with suppress(SkipError):  # of frameworks
-                *_, finished = play(entry.name, algorithm, tiny_environment(kind), 0)
-                assert finished.reason != "ended early", entry.name

@@ -8,18 +8,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.tasks.live import rows
 from leaseboard.tasks.live.contract_check import CheckedRow
-from leaseboard.tasks.live.rows import RELABELLED, Snapshot, features_of, identify, sort_rows
+from leaseboard.tasks.live.rows import RELABELLED, identify, sort_rows
 from leaseboard.tasks.live.settings import ColumnRule, DataSettings
-from leaseboard.tasks.models.model import load
-from leaseboard.tasks.store.live_tables import StoredRow, in_role
-from tests.tasks.live.shops import Shop
+from leaseboard.tasks.store.live_tables import StoredRow
 
 DATA = DataSettings(source="folder:*.csv", target="y")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -210,22 +207,3 @@ def test_a_file_that_vanishes_while_it_is_listed_or_read_is_passed_over(
 
     monkeypatch.setattr(owner, at, vanish)
     assert names(update()) == ["b.csv"]
-
-
-@pytest.fixture(params=["regression", "classification"])
-def sold(request, tmp_path):
-    """Return a shop after a day, and its champion's snapshot."""
-    shop = Shop(tmp_path, request.param, b=3).update()
-    champion = in_role(shop.live.state.candidates(), "champion")
-    features = features_of(shop.contract(), shop.live.settings.data, {})
-    return shop, Snapshot(features, load(shop.live.state.model(champion.model), "it"))
-
-
-def test_it_predicts_the_same_when_it_was_saved_and_read(sold):
-    shop, snapshot = sold
-    sent = shop.rows(1).drop(columns=["order", "revenue"])
-    sent["day"] = sent["day"].dt.tz_localize(None)
-    again = load(snapshot.dump(), "it")
-    np.testing.assert_array_equal(again.predict(sent), snapshot.predict(sent))
-    rows = [snapshot.read(row) for row in sent.to_dict("records")]
-    assert again.predict_rows(rows) == snapshot.predict_rows(rows)
