@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +20,7 @@ class Arms(Protocol):
         """Return K."""
 
     def draw(self, arm: int, n: int, rng: np.random.Generator) -> float:
-        """Return the feedback of pull number `n`, from 1, of `arm`; NaN where it fails."""
+        """Return the feedback of pull number `n`, from 1, of `arm`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,11 @@ SEVEN_GAUSSIANS = GaussianArms(SEVEN_MEANS, SEVEN_DEVIATIONS)
 
 @dataclass(frozen=True, slots=True)
 class RisingArms:
-    """Arms whose feedback of pull n is ``limit - drop / n**rate - noise |z|`` with z ~ N(0, 1)."""
+    """Arms whose feedback of pull n is ``limit - drop / n**rate``."""
 
     limits: tuple[float, ...]
     drops: tuple[float, ...]
     rates: tuple[float, ...]
-    noise: float = 0.0
 
     @property
     def n_arms(self) -> int:
@@ -59,22 +57,17 @@ class RisingArms:
         return len(self.limits)
 
     def draw(self, arm: int, n: int, rng: np.random.Generator) -> float:
-        """Draw the curve less its noise."""
-        noise = self.noise * abs(rng.standard_normal())
-        return self.limits[arm] - self.drops[arm] / n ** self.rates[arm] - noise
+        """Return the curve."""
+        return self.limits[arm] - self.drops[arm] / n ** self.rates[arm]
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Results of some runs: their best feedbacks, its arms, and the pulls of each arm.
-
-    `curve` is the mean of the best feedback after each pull.
-    """
+    """Results of some runs: their best feedbacks, its arms, and the pulls of each arm."""
 
     best: Floats
     best_arm: Ints
     pulls: Ints
-    curve: Floats
 
     @property
     def exploitation(self) -> Floats:
@@ -93,11 +86,7 @@ def simulate(algorithm: ArmPolicy, arms: Arms, budget: int, runs: int, seed: int
             arm = policy.select()
             drawn = float(arms.draw(arm, int(policy.pulls[arm]) + 1, rng))
             feedbacks[run, pull], chosen[run, pull] = drawn, arm
-            failed = math.isnan(drawn)
-            policy.update(arm, 0.0 if failed else drawn, 1.0, "no feedback" if failed else "")
+            policy.update(arm, drawn, 1.0)
         pulls[run] = policy.pulls
-    feedbacks = np.where(np.isnan(feedbacks), -np.inf, feedbacks)
-    best = np.maximum.accumulate(feedbacks, axis=1)
-    first = feedbacks.argmax(axis=1)
-    arm = chosen[np.arange(runs), first].astype(np.intp)
-    return Simulation(best[:, -1], arm, pulls, best.mean(axis=0))
+    arm = chosen[np.arange(runs), feedbacks.argmax(axis=1)].astype(np.intp)
+    return Simulation(feedbacks.max(axis=1), arm, pulls)

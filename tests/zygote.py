@@ -35,12 +35,15 @@ from pathlib import Path
 IMPORTS = (
     "leaseboard.algorithms.chacha.presets", "leaseboard.algorithms.online_automl.online_automl",
     "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.gate",
-    "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
+    "leaseboard.flows.live_update", "leaseboard.tasks.archive.runs",
     "leaseboard.tasks.jobs.described", "leaseboard.tasks.models.winner",
     "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.workers",
-    "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
-    "leaseboard.tasks.score.verdict", "leaseboard.tasks.steps.plain",
-    "leaseboard.tasks.track.tracker",
+    "leaseboard.tasks.report.build", "leaseboard.tasks.score.inference",
+    "leaseboard.tasks.score.verdict", "leaseboard.tasks.steps.interactive",
+    "leaseboard.tasks.steps.plain", "leaseboard.tasks.track.tracker",
+    "mlflow.pyfunc", "mlflow.store.model_registry.sqlalchemy_store",
+    "mlflow.store.tracking.sqlalchemy_workspace_store", "plotly.io._html", "pyarrow.csv",
+    "pyarrow.dataset", "sklearn.datasets",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
 """Algorithms whose code is read for its version, each with its environment: no fork need do so."""
@@ -133,7 +136,7 @@ class Adopted(subprocess.Popen):
         with _adopting:
             prctl(_BECOME_SUBREAPER, 1)  # what has no parent any more comes to us
             self.pid, channel, lines = ask(
-                self._place, words[2:], cwd=cwd or Path.cwd(), env=env,
+                self._place, words[1 + (words[1] == "-P") :], cwd=cwd or Path.cwd(), env=env,
                 files=files | {number: number for number in passed}, **how,
             )  # fmt: skip
             prctl(_BECOME_SUBREAPER, 0)
@@ -143,10 +146,13 @@ class Adopted(subprocess.Popen):
 
 
 def starting(place):
-    """Return the replacement of `subprocess` if what it runs with ``-P`` are forks of `place`."""
+    """Return the replacement of `subprocess`: what runs with ``-P`` are forks of `place`.
+
+    So are the runs of a schedule, which Prefect starts.
+    """
 
     def start(words, **options):
-        if words[1] != "-P":
+        if words[1] != "-P" and "prefect.engine" not in words:
             return subprocess.Popen(words, **options)
         return Adopted(place, words, **options)
 
@@ -212,6 +218,7 @@ def serve(place):
         remember()
         sys.modules["typer"].main.get_command(sys.modules["leaseboard.flows.cli"].app)
         sys.modules["mlflow.store.db.utils"]._get_latest_schema_revision()
+        sys.modules["sqlalchemy.orm"].configure_mappers()
         put_aside()
     gc.freeze()
     gc.enable()
@@ -370,7 +377,7 @@ def _fork_below(place):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    for name in ("leaseboard.flows.server", "leaseboard.tasks.processes.child"):
+    for name in ("asyncio.unix_events", "leaseboard.flows.server", f"{OURS}processes.child"):
         sys.modules[name].subprocess = starting(place)
 
 

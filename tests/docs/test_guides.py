@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -19,10 +20,11 @@ SMALLER = {
 
 
 @pytest.fixture
-def shell(tmp_path, programs):
+def shell(tmp_path, programs, empty_store):
     """Run a block as `sh` does, with `leaseboard` and `python` on the path."""
     home = tmp_path / "home"
-    home.mkdir()
+    (home / "mlruns").mkdir(parents=True)
+    shutil.copy(empty_store, home / "mlruns" / "mlflow.db")
     environment = {
         **os.environ,
         "PATH": programs,

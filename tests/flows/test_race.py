@@ -222,13 +222,13 @@ def test_a_budget_in_seconds_shows_its_progress_and_quiet_does_not(call, monkeyp
     monkeypatch.setattr("leaseboard.tasks.machine.terminal.EVERY", 0.05)
     monkeypatch.setattr("leaseboard.tasks.machine.terminal.PATIENCE", 0.05)
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))  # others record too
-    asked = ("race", "ucb", "sklearn:iris", "--budget", "0.4", "--set", "arms=[qda]",
+    asked = ("race", "ucb", "sklearn:iris", "--budget", "0.2", "--set", "arms=[qda]",
              "--set", "unit=cpu_seconds")  # fmt: skip
     first = call(*asked, code=0)
     said = first.err.splitlines()
     assert "replayed" not in first.out
 
-    line = r"ucb on sklearn:iris: [\d.]+ of 0.4 cpu_seconds in \d+ s"
+    line = r"ucb on sklearn:iris: [\d.]+ of 0.2 cpu_seconds in \d+ s"
     assert any(re.fullmatch(line, each) for each in said), said
     again = call(*asked, "-q", "--json", code=0)
     row = json.loads(again.out)

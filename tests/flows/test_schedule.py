@@ -49,7 +49,7 @@ def test_the_server_of_another_program_is_not_taken_for_ours(home, monkeypatch):
     assert "PREFECT_API_URL" not in os.environ
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home, zygote, number):
     process = schedule(zygote, home, "--port", str(free_port()))
     log = home / ".prefect" / "server.log"

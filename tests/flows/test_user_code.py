@@ -72,15 +72,12 @@ def test_a_module_next_to_a_users_file_is_found_and_counts(command, tmp_path):
 
 
 SPACE = """
-title: two learners
+title: a learner
 source: mine
 arms:
   gbm:
     estimator: "lightgbm:LGBMClassifier"
     hyperparameters: {n_estimators: {type: int, low: 5, high: 20, default: 10}}
-  trees:
-    estimator: "sklearn.tree:DecisionTreeClassifier"
-    hyperparameters: {max_depth: {type: int, low: 1, high: 5, default: 3}}
 """
 
 
@@ -93,7 +90,7 @@ def test_files_in_the_current_folder_hide_no_module_of_ours_or_of_libraries(
         (tmp_path / f"{name}.py").write_text("raise SystemExit('notes of mine')")
     (tmp_path / "space.yaml").write_text(SPACE)
     (tmp_path / "s.yaml").write_text(
-        "title: t\ndata: ['sklearn:wine']\nbaselines: false\nalgorithms: [average]\nbudget: 4\n"
+        "title: t\ndata: ['sklearn:wine']\nbaselines: false\nalgorithms: [average]\nbudget: 1\n"
         "environment: {space: space.yaml}\n"
     )
     program = Path(sys.executable).with_name("leaseboard")

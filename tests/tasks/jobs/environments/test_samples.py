@@ -14,7 +14,6 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
 
 DATA = "synthetic:waveform?rows=3000&seed=0"
-NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
 QUICK = [
     {"learner": "LogisticRegression", "max_iter": 50},
     {"learner": "LogisticRegression", "max_iter": 50, "C": 1e-4},
@@ -44,9 +43,8 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_everyone_selects(run, name):
-    result, events = run(name)
+def test_a_selection_chooses_from_what_is_drawn(run):
+    result, events = run("abc")
     assert (result.status, result.direction, result.metric) == ("ok", "max", "test_accuracy")
     assert len([e for e in events if isinstance(e, ConfigurationAdmitted)]) == 4
     assert result.champion in QUICK
