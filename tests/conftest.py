@@ -340,7 +340,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A file stays on one worker: a slow one that began last would keep it alone at the end.
     """
-    items.sort(key=lambda item: item.path.parent.name not in {"flows", "docs"})
+    items.sort(key=lambda item: item.path.parent.name not in {"flows", "docs", "tests"})
     config.stash[_deselected] = {}
     for mark, (found, _, _) in _NEEDS.items():
         needy = [item for item in items if item.get_closest_marker(mark)]

@@ -18,7 +18,7 @@ def test_exploration_term_of_equation_15():
 
 def test_table_1():
     """The paper: best 1.06 ± 0.02, R_1 = 0.90 ± 0.01, arm 1 pulled most in every run."""
-    table = simulate(ErUcb(), SEVEN_GAUSSIANS, budget=1000, runs=30, seed=0)
+    table = simulate(ErUcb(), SEVEN_GAUSSIANS, budget=1000, runs=15, seed=0)
 
     assert table.best.mean() == pytest.approx(1.06, abs=0.015)
     assert 0.87 <= table.exploitation[:, 0].mean() <= 0.91
@@ -35,7 +35,7 @@ def test_table_1():
     ],
 )
 def test_figure_1_sensitivity(settings, least, most):
-    study = simulate(ErUcb(**settings), SEVEN_GAUSSIANS, budget=1000, runs=15, seed=0)
+    study = simulate(ErUcb(**settings), SEVEN_GAUSSIANS, budget=1000, runs=8, seed=0)
 
     assert least <= study.exploitation[:, 0].mean() <= most
 
@@ -43,7 +43,7 @@ def test_figure_1_sensitivity(settings, least, most):
 @pytest.mark.parametrize(("one_sided", "least"), [(True, 0.55), (False, 0.85)])
 def test_beta_without_hindsight_finds_the_extreme_arm(one_sided, least):
     auto = ErUcbAuto(one_sided=one_sided)
-    study = simulate(auto, SEVEN_GAUSSIANS, budget=1000, runs=15, seed=0)
+    study = simulate(auto, SEVEN_GAUSSIANS, budget=1000, runs=8, seed=0)
 
     assert study.exploitation[:, 0].mean() > least
     assert (study.exploitation.argmax(axis=1) == 0).all()

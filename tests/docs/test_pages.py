@@ -20,6 +20,7 @@ from leaseboard.tasks.score.verdict import MARK
 from tests.docs import pages
 
 CONF = pages.ROOT / "conf"
+COMMAND_LINE = typer.main.get_command(app)
 UsageErrorOfTyper = typer.BadParameter.__base__
 PLACEHOLDERS = ("ALGORITHM", "DATA", "SUITE", "RUN", "FILE.py:CLASS")
 """What a reader fills in."""
@@ -50,8 +51,7 @@ def calls():
 
 def parse(words):
     """Return the command that `words` call and its parameters, without running it."""
-    command = typer.main.get_command(app)
-    names, context = [], None
+    command, names, context = COMMAND_LINE, [], None
     acting = {option for each in command.params for option in each.opts} | {"-h", "--help"}
     if set(words) <= acting:
         return "", {}  # such as --version, which acts while it is parsed
