@@ -39,9 +39,3 @@ def test_a_winner_that_fails_does_not_lose_the_others(recorded, tmp_path, capsys
 
     assert recorded == ["s3-file-a-csv", "s3-file-c-csv"]
     assert "the winner on file:b.csv: no algorithm has a score" in capsys.readouterr().err
-
-
-def test_a_bad_name_is_refused_before_any_work(recorded, tmp_path):
-    with pytest.raises(UsageError):
-        registration.register_winners(suite_on("file:a.csv"), tmp_path, "s.3")
-    assert not recorded

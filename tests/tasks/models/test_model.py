@@ -41,11 +41,3 @@ def test_what_is_not_a_model_is_refused_in_one_line(tmp_path):
     refused(load, plain.dump("naive", {"wrong": 1}), "'it'")
     with pytest.raises(UsageError, match=r"^'.*absent' cannot be read \(No such file .*: name"):
         load_file(tmp_path / "absent")
-
-
-def test_a_model_of_another_version_is_refused_with_both(monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setattr(plain, "VERSION", 99)
-        later = NaiveModel("last-label", "regression").dump()
-    said = refused(load, later, "'it'")
-    assert said.startswith("'it' has the format leaseboard-model 99, and this version of")

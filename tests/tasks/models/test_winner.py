@@ -47,17 +47,14 @@ def test_an_incomplete_algorithm_cannot_win():
     assert winner_of(SUITE.jobs(), found, DATA)[0].name == "vanilla"
 
 
-@pytest.mark.parametrize(
-    ("fields", "why"),
-    [({"complete": False, "reason": "ended early: 1 of 500 examples"}, "ended early: 1 of 500")],
-)
-def test_what_cannot_be_compared_cannot_win(fields, why):
+def test_what_cannot_be_compared_cannot_win():
     """Not even the best of scores, and not if it is so in one repetition alone."""
     found = results({"vanilla": [3.0, 3.0], "online-automl": [0.0, 0.0]})
-    cheat = [*found[:3], dataclasses.replace(found[3], **fields)]
+    early = {"complete": False, "reason": "ended early: 1 of 500 examples"}
+    cheat = [*found[:3], dataclasses.replace(found[3], **early)]
 
     assert winner_of(SUITE.jobs(), cheat, DATA)[0].name == "vanilla"
-    with pytest.raises(UsageError, match=rf"can be compared \(first: online-automl: {why}"):
+    with pytest.raises(UsageError, match=r"be compared \(first: online-automl: ended early: 1"):
         winner_of(SUITE.jobs(), cheat[2:], DATA)
 
 

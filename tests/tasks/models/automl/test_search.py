@@ -198,7 +198,6 @@ def test_naive_bayes_that_gets_worse_with_rows_does_not_win():
         (PIPELINES, np.zeros((3, 2)), [0, 1], "inconsistent numbers of samples"),
         (PIPELINES, np.zeros((0, 2)), [], "0 sample"),
         (PIPELINES, np.zeros((9, 2)), [0] * 9, "one class, 0"),
-        (PIPELINES, np.zeros((3, 2)), [0, None, 1], "y has missing values"),
         ([Sick(), Sick(), Silent()], np.zeros((9, 2)), None, "requires y"),
         ([Sick(), DecisionTreeClassifier()], [["a"], ["b"]] * 9, [0, 1] * 9, "cannot be trained"),
         ([Ridge()], np.zeros((9, 2)), [0, 1, 1] * 3, "'Ridge-0' is not a classifier"),
