@@ -296,10 +296,9 @@ cdef class RandomTrees(Member):
                 sizes[i] = shrunk / roots[i]
         for tree in range(n_trees):
             for level in range(DEPTH + 1):
-                at = tree * (2 * N_INNER + 1) + path[level * n_trees + tree]
-                along = <float>sizes[tree * (DEPTH + 1) + level]
+                at, along = path[level * n_trees + tree], <float>sizes[tree * (DEPTH + 1) + level]
                 for j in range(k):
-                    self.nodes[0, at, j] -= along * gradient[j]
+                    self.nodes[tree, at, j] -= along * gradient[j]
 
 
 cdef inline float finite(double value) noexcept nogil:
