@@ -53,6 +53,13 @@ def say(text: object = "", *, err: bool = False) -> None:
     notify_listeners(str(text))
 
 
+def echo(data: str) -> None:
+    """Print data on standard output unchanged, where hiding a password could change a value."""
+    with printing():
+        sys.stdout.write(f"{data}\n")
+        sys.stdout.flush()
+
+
 @cache
 def report_outage() -> None:
     """Print, once in a process, that Prefect's server does not answer: not to its log."""

@@ -6,16 +6,11 @@ from pathlib import Path
 
 from importlinter.cli import lint_imports
 
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def check(folder):
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        code = lint_imports(config_filenames=(str(folder / "pyproject.toml"),), no_cache=True)
-    return code, said.getvalue()
+CONTRACTS = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
 def test_contracts_hold():
-    code, said = check(ROOT)
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = lint_imports(config_filenames=(str(CONTRACTS),), no_cache=True)
 
-    assert code == 0, said
+    assert code == 0, said.getvalue()

@@ -23,7 +23,7 @@ from leaseboard.flows.commands.options import (
     opt,
     parse_settings,
 )
-from leaseboard.flows.console import check_file, output_folder, say
+from leaseboard.flows.console import check_file, echo, output_folder, say
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.machine.environment import working_seconds
@@ -150,7 +150,7 @@ def predict(
     added = _predictions(loaded, frame, level)
     if output is None:
         found = in_fewest_digits(pass_through(file, frame, added), added)
-        say(found.to_csv(index=False).rstrip("\n"))
+        echo(found.to_csv(index=False).rstrip("\n"))
     else:
         with _writing(file, frame, added, output):
             pass
@@ -290,7 +290,7 @@ def _print(
             "baselines_cpu_seconds": learned.baselines_cpu_seconds,
             "model": str(path),
         }
-        say(json.dumps(printed, default=str))
+        echo(json.dumps(printed, default=str))
         return
     if learned.new:
         named = (f"{name} ({stream.kinds.get(name, 'empty')})" for name in learned.new)
@@ -335,13 +335,14 @@ def demo(output: Annotated[Path, opt("Path to write to.", "PATH")] = FOLDER) -> 
     from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suites
 
     folder = output_folder(output)
+    if any(folder.iterdir()):
+        raise UsageError(f"{str(output)!r} is not empty: name another folder with --output")
     shutil.copytree(environment.shipped_conf() / "demo", folder, dirs_exist_ok=True)
     suite_file = folder / "stream.yaml"
     suite_file.write_text(suite_file.read_text().replace("file:", f"file:{output}/"))
-    model = folder / "sales.model"
-    model.unlink(missing_ok=True)
 
     say("1. A stream: predict each row, then learn its label.\n")
+    model = folder / "sales.model"
     learn(model, folder / "sales.csv", target="revenue")
     say("\n2. Predict days whose revenue is not known yet.\n")
     predictions = folder / "predictions.csv"

@@ -27,7 +27,7 @@ from leaseboard.flows.commands.options import (
     parse_settings,
 )
 from leaseboard.flows.commands.run import record
-from leaseboard.flows.console import output_folder, say, terminable
+from leaseboard.flows.console import echo, output_folder, say, terminable
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import Activity
 
@@ -170,7 +170,7 @@ def _show(result: Result, *, as_json: bool) -> None:
         reason = " ".join(result.reason.split())
         say(f"{result.name} on {result.data}: {result.status}: {reason}", err=True)
     if as_json:
-        say(json.dumps(_row(result)))
+        echo(json.dumps(_row(result)))
     elif result.status == "ok":
         _print(result)
 

@@ -23,7 +23,7 @@ from leaseboard.flows.commands.options import (
     opt,
     show_table,
 )
-from leaseboard.flows.console import output_folder, report_damage, resumable, say, terminable
+from leaseboard.flows.console import echo, output_folder, report_damage, resumable, say, terminable
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
 
@@ -198,7 +198,7 @@ def gate(
         say(f"accepted {several(len(accepted.scenarios), 'scenario')} in {path}")
         return 2 if made.problems else 0
     verdict = made.compare()
-    say(json_of(verdict).rstrip() if as_json else markdown_of(verdict))
+    (echo if as_json else say)((json_of if as_json else markdown_of)(verdict).rstrip())
     return verdict.exit_code
 
 

@@ -280,24 +280,29 @@ def _plain_arff(lines: Iterable[str]) -> Iterator[str]:
 
 
 def read_libsvm(path: Path) -> pd.DataFrame:
-    """Read a libsvm file as a dense table of float32, columns ``f1`` ... and at last ``label``."""
+    """Read a libsvm file as a dense table of float32, columns ``f1`` ... and at last ``label``.
+
+    A column is called by its index, so that all files of a dataset agree; index 0 is optional.
+    """
     from sklearn.datasets import load_svmlight_file
 
     try:
-        matrix, labels = load_svmlight_file(str(path), dtype=np.float32)
+        matrix, labels = load_svmlight_file(str(path), dtype=np.float32, zero_based=True)
     except (ValueError, OverflowError) as error:
         raise DataError(
             f"{path}: malformed libsvm: {_first_line(error)}: {WRITE_AGAIN}"
         ) from error
     if len(labels) and not matrix.nnz:  # scikit-learn makes up a column of zeros
         raise DataError(f"{path}: no features: no line has an index:value: {WRITE_AGAIN}")
+    first = int(matrix.indices.all())  # 0 if that is an index here
+    matrix = matrix[:, first:]
     size = 4 * matrix.shape[0] * matrix.shape[1]
     if size > _MOST_DENSE_BYTES:
         raise DataError(
             f"{path}: {matrix.shape[1]} columns need {size / 2**30:.0f} GiB as a dense table: "
             "select columns first"
         )
-    names = [f"f{i}" for i in range(1, matrix.shape[1] + 1)]
+    names = [f"f{i}" for i in range(first, first + matrix.shape[1])]
     frame = pd.DataFrame(matrix.toarray(), columns=names)
     frame["label"] = labels.astype(np.float64)
     return frame
@@ -310,7 +315,7 @@ def is_sparse(path: Path) -> bool:
 
 def is_index(name: str) -> bool:
     """Return whether `read_libsvm` gives a column this name."""
-    return re.fullmatch(r"f[1-9]\d*", name) is not None
+    return re.fullmatch(r"f(0|[1-9]\d*)", name) is not None
 
 
 Reader = Callable[[Path], pd.DataFrame]

@@ -348,7 +348,8 @@ COLUMNS = ("id", "name", "task", "rows", "features", "target", "sha256", "licenc
 def mirrored(mirrors: Iterable[Path]) -> dict[str, dict[str, str]]:
     """Return the entries of all catalogues by id, in order; the first mirror that has one counts.
 
-    Each has the `path` of its file, too. Raises DataError for an id that is not a word.
+    Each has the path of its file, under the empty name. Raises DataError for an id that is not a
+    word.
     """
     found: dict[str, dict[str, str]] = {}
     for folder in mirrors:
@@ -357,14 +358,14 @@ def mirrored(mirrors: Iterable[Path]) -> dict[str, dict[str, str]]:
                 name = row.get("id") or ""
                 if not re.fullmatch(r"[\w.-]+", name):
                     raise DataError(f"{folder / CATALOGUE}: id {name!r} must be a word: rename it")
-                entry = {column: row.get(column) or "" for column in COLUMNS}
-                found.setdefault(name, entry | {"path": str(folder / f"{name}.parquet")})
+                entry = dict.fromkeys(COLUMNS, "") | {k: v or "" for k, v in row.items() if k}
+                found.setdefault(name, entry | {"": str(folder / f"{name}.parquet")})
     return found
 
 
 def check_mirrored(entry: Mapping[str, str]) -> None:
     """Raise DataError unless the file of a mirror is there and has the catalogue's digest."""
-    path, wanted = Path(entry["path"]), entry["sha256"]
+    path, wanted = Path(entry[""]), entry["sha256"]
     if not path.is_file():
         raise DataError(f"{path}: in the catalogue, but the file is missing: fetch it again")
     if (found := file_digest(path)) != wanted:
@@ -380,7 +381,7 @@ def read_mirror(name: str, mirrors: tuple[Path, ...]) -> RawTable:
     if name in known:
         entry = known[name]
         check_mirrored(entry)
-        frame = files.read_parquet(Path(entry["path"]))
+        frame = files.read_parquet(Path(entry[""]))
         task = entry["task"].partition(" ")[0]  # "regression (threshold delay for classification)"
         given = entry["target"] or None, task or None, entry["source"], entry["licence"]
         return RawTable(frame, entry["name"], *given)

@@ -27,3 +27,6 @@ def test_the_demo_learns_predicts_and_builds_two_leaderboards(leaseboard, tmp_pa
         assert best in set(results["name"])
         assert (folder / name / "report.html").is_file()
     assert "leaseboard run leaseboard-demo/stream.yaml" in printed
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert "'leaseboard-demo' is not empty: name another" in leaseboard("demo", code=64).err
+    assert files == {path: path.read_bytes() for path in files}

@@ -273,8 +273,9 @@ lines",,2024-01-03,3
 """
 
 
-def test_what_passes_through_predict_comes_out_as_it_came_in(call):
-    """Ids beyond 53 bits, leading zeros, texts like gaps, trailing zeros, line breaks."""
+def test_what_passes_through_predict_comes_out_as_it_came_in(call, monkeypatch):
+    """Ids beyond 53 bits, leading zeros, texts like gaps and passwords, zeros, line breaks."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:01000@db/x")
     Path("parcels.csv").write_text(PARCELS)
     call("learn", "y.model", "parcels.csv")
     for out in ("out.csv", "out.parquet"):
@@ -283,6 +284,7 @@ def test_what_passes_through_predict_comes_out_as_it_came_in(call):
     predicted = pd.read_csv("out.csv", dtype=str, keep_default_na=False)
     kept = pd.read_parquet("out.parquet")
 
+    assert call("predict", "y.model", "parcels.csv").out == Path("out.csv").read_text()
     assert predicted.drop(columns="prediction").equals(asked)
     for name in ("parcel", "zip", "land", "weight", "note"):
         assert kept[name].fillna("").tolist() == asked[name].tolist()

@@ -45,13 +45,16 @@ def test_every_format_gives_the_same_data(tmp_path):
     assert len({data.digest for data in loaded}) == 1
 
 
-def test_a_libsvm_file_is_dense_and_its_label_is_the_target(tmp_path):
+def test_a_libsvm_file_is_dense_its_columns_are_indices_and_its_label_is_the_target(tmp_path):
     X = np.array([[0.0, 1.5, 0.0], [2.5, 0.0, -1.0], [0.0, 0.0, 4.0]])
     dump_svmlight_file(X, [1, -1, 1], str(tmp_path / "data.libsvm"))
+    dump_svmlight_file(X[:1], [1], str(tmp_path / "piece.libsvm"))
 
     data = load(str(tmp_path / "data.libsvm"))
 
     assert data.features.to_numpy().tolist() == X.tolist()
+    assert [*data.features] == ["f0", "f1", "f2"]
+    assert files.read(str(tmp_path / "piece.libsvm")).frame["f1"].tolist() == [1.5]
     assert (data.task, data.target.tolist()) == ("classification", ["1", "-1", "1"])
 
 

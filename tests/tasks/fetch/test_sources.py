@@ -237,6 +237,8 @@ def test_a_dataset_that_fails_stops_no_other_and_the_next_call_continues(public,
     assert load("mirror:iris", mirrors=(place,)).digest == load("sklearn:iris").digest
     whole = (place / "tiny.parquet").read_bytes()
     (place / "tiny.parquet").write_bytes(whole[:-1])  # which is noticed, and fetched again
+    catalogue = pd.read_csv(place / "catalogue.csv")
+    catalogue.assign(path=["mine", "ours"]).to_csv(place / "catalogue.csv", index=False)
     (public.files / "gone.csv").write_bytes(b"a,y\n1,2\n3,4\n")
     public.rows[0]["sha256"] = file_digest(public.files / "gone.csv")
     public("last", "last.csv", TINY)
@@ -244,6 +246,8 @@ def test_a_dataset_that_fails_stops_no_other_and_the_next_call_continues(public,
     assert again["iris"] == "there already"
     assert again["gone"].startswith("2 rows, 1 features, from http")
     assert (place / "tiny.parquet").read_bytes() == whole
+    catalogue = pd.read_csv(place / "catalogue.csv", index_col="id", keep_default_na=False)
+    assert catalogue["path"].to_dict() == {"tiny": "mine", "iris": "ours", "gone": "", "last": ""}
     assert {path.suffix for path in place.iterdir()} == {".csv", ".parquet"}
 
 

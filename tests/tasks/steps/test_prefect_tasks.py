@@ -3,12 +3,6 @@
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.job import Job, Result
-
-
-def result(digest="a" * 12, **fields):
-    job = Job(algorithm="vanilla", data="held:sales", seed=0, environment_seed=0)
-    return Result.of(job, key="k", digest=digest, status="ok", score=1.0, **fields)
 
 
 def test_no_leaderboard_is_made_of_nothing(environment):
