@@ -32,6 +32,7 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.disk import FULL, reach
 from leaseboard.tasks.machine.terminal import Activity
+from leaseboard.tasks.machine.versions import ROOT, hash_of
 from leaseboard.tasks.pool.workers import Attempt
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.score.summary import plain as as_text
@@ -160,7 +161,7 @@ class Run:
         self._suite, self._planned, self._out = suite, planned, out
         self._data, self._executor, self._uri = data, executor, tracking_uri
         self._problems: list[str] = []
-        self._waiting = [*{entry.key: entry for entry in planned if not entry.done}.values()]
+        self._waiting = [entry for entry in planned if not entry.done]
         # Whole repetitions first: a run that is stopped has complete ones to compare.
         self._waiting.sort(key=lambda each: each.job.repetition)
         self._made: dict[tuple[str, str], Prepared | Exception] = {}
@@ -336,10 +337,10 @@ def benchmark(
             if uri is not None and not outcome.problems:
                 with suppress(OSError):  # a full disk: the next run records again
                     known = results.place_in_mlflow(out)
-                    known["state"] = _state(suite, outcome.results, uri)
-                    known["links"] = outcome.about["links"]
-                    place = json.dumps(known).encode()
-                    results.write_atomically(out / results.MLFLOW_FILE, place)
+                    state = _state(suite, outcome.results, uri)
+                    known |= {"state": state, "links": outcome.about["links"]}
+                    content = json.dumps(known).encode()
+                    results.write_atomically(out / results.MLFLOW_FILE, content)
         else:
             content = suite.model_dump_json(indent=1).encode()
             results.write_atomically(out / results.SUITE_FILE, content)
@@ -351,8 +352,9 @@ def benchmark(
 def _state(suite: Suite, found: Sequence[Result], uri: str) -> str:
     """Return a digest of all that the record of a run depends on."""
     jobs = sorted([result.key, result.started] for result in found)
+    code = hash_of(path for path in (ROOT / "tasks").rglob("*.*") if path.suffix != ".pyc")
     about = {"suite": suite.model_dump_json(), "uri": uri, "ui": mlflow_ui(uri), "jobs": jobs}
-    return results.digest_of(about)
+    return results.digest_of(about | {"code": code})
 
 
 def _recorded(out: Path, suite: Suite, planned: list[Planned], uri: str) -> dict[str, str]:

@@ -133,16 +133,14 @@ def dispatch(
 
             runner: Any = ThreadPoolTaskRunner(max_workers=pool.size)
             executor = PrefectExecutor(runs, pool.size, pool.stop, runner)
-        outcome: Outcome
         if inside:
-            outcome = executor.perform(body)
-            return outcome
+            return executor.perform(body)
         from leaseboard.flows.prefect_executor import in_one_run
 
         if server is not None:
             address = server.wait()
         ended = partial(final_state, suite.name)
-        outcome = in_one_run("benchmark", suite.name, address, executor, body, ended)
+        outcome: Outcome = in_one_run("benchmark", suite.name, address, executor, body, ended)
         return outcome
 
 

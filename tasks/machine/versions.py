@@ -34,7 +34,7 @@ def code_and_libraries(files: Iterable[Path] = (), classes: Iterable[str] = ()) 
     code, found = our_code(), reached(files, map(_top, classes))
     if found[0]:
         code = hashlib.sha256(f"{code}{hash_of(found[0])}".encode()).hexdigest()[:12]
-    listed = {f"{name} {version}" for name, version in _libraries().items()}
+    listed = {f"{name} {installed(name)}" for name in LIBRARIES if installed(name)}
     return code, ", ".join(sorted(listed.union(map(_distributions_of, found[1])) - {""}))
 
 
@@ -135,11 +135,6 @@ def _named(path: Path) -> str:
     while (top / "__init__.py").is_file():
         top = top.parent
     return path.relative_to(top).as_posix()
-
-
-@functools.cache
-def _libraries() -> dict[str, str]:
-    return {name: version for name in LIBRARIES if (version := installed(name))}
 
 
 _distributions = functools.cache(metadata.packages_distributions)

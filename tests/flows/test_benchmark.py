@@ -78,6 +78,8 @@ def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
         assert again() == (1, True, 2)
     assert again() == (0, True, 2)
     assert again() == (0, False, 2)
+    monkeypatch.setattr("leaseboard.flows.benchmark.hash_of", lambda _: "an upgrade")
+    assert again() == (0, True, 3)
     for damage in ("{", "[]"):
         (out / results.MLFLOW_FILE).write_text(damage)
         assert again()[:2] == (0, True)

@@ -25,7 +25,7 @@ from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import Described, describe
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.run import check
-from leaseboard.tasks.jobs.suites.suite import Contender, Suite
+from leaseboard.tasks.jobs.suites.suite import Contender, Suite, refuse_duplicates
 from leaseboard.tasks.machine.yaml_files import where
 
 
@@ -165,7 +165,7 @@ def plan(
     """Return every job with its state, without running any; each dataset is read once.
 
     Raises UsageError for an algorithm, setting or data reference that does not exist, before
-    anything is read.
+    anything is read, and if two references have the same content and listed seeds.
 
     - `earlier`: returns the result of a key that can be reused, or None.
     - `digest`: returns that of a reference's data; a `DataError` says why they are missing.
@@ -190,7 +190,9 @@ def plan(
             done = None
         return Planned(job, key, done, digest=found, version=version)
 
-    return list(map(planned, jobs))
+    found = list(map(planned, jobs))
+    refuse_duplicates((each.key, each.job) for each in found)
+    return found
 
 
 def _read(digest: Callable[[str], str], reference: str) -> tuple[str, str]:

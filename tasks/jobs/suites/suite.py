@@ -126,9 +126,6 @@ class Suite(Strict):
     """Algorithms on streams run next to the naive baselines that the suite does not name:
     `running-mean`, `last-label`, `seasonal-last`, `online-ridge`; false: only the listed
     algorithms, as for a paper."""
-    published: list[Settings] = Field(default_factory=list)
-    """Numbers that a paper prints: `make tables` puts ours next to them. Each has `source`,
-    `algorithm`, `data`, `metric`, `value`, and `sd` or `tolerance`."""
     requirements: list[Requirement] = Field(default_factory=list)
     """What the gate checks in addition to scores."""
     ignore: Codes = Field(default_factory=list)
@@ -198,14 +195,7 @@ class Suite(Strict):
             for contender in self.algorithms
             if repetition < max(repetitions, self._wanted.get((contender.title, entry.data), 0))
         ]
-        first: dict[str, Job] = {}
-        for job in jobs:
-            earlier = first.setdefault(job.key("", job.data), job)
-            if earlier is not job:
-                raise UsageError(
-                    f"duplicate job: {earlier.name} and {job.name} on {job.data} with seed"
-                    f" {job.seed} are the same work; remove one or change its settings"
-                )
+        refuse_duplicates((job.key("", job.data), job) for job in jobs)
         return jobs
 
     def extended(self, wanted: Mapping[tuple[str, str], int]) -> Suite:
@@ -234,6 +224,18 @@ class Suite(Strict):
             environment={**self.environment, **entry.environment, **contender.environment},
             repetition=repetition,
         )
+
+
+def refuse_duplicates(jobs: Iterable[tuple[str, Job]]) -> None:
+    """Raise UsageError if two jobs have one key."""
+    first: dict[str, Job] = {}
+    for key, job in jobs:
+        earlier = first.setdefault(key, job)
+        if earlier is not job:
+            raise UsageError(
+                f"duplicate job: {earlier.name} on {earlier.data} and {job.name} on {job.data}"
+                f" with seed {job.seed} are the same work; remove one or change its settings"
+            )
 
 
 def duplicate(values: Iterable[Value]) -> Value | None:

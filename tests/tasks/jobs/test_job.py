@@ -1,13 +1,11 @@
 """A result is made for a job, and kept for the one that was planned, whichever process ran it."""
 
 import dataclasses
-from pathlib import Path
 
 from leaseboard.tasks.jobs.job import FAILURES, STATUSES, Job
 from leaseboard.tasks.jobs.run import failed
 
 JOB = Job("online-automl", "openml:215", seed=3, environment_seed=4, name="mine", repetition=2)
-TASKS = Path(__file__).resolve().parents[3] / "tasks"
 
 
 def test_what_ran_elsewhere_is_kept_for_the_job_that_was_planned():

@@ -29,7 +29,7 @@ class Mine(Algorithm):
 
 def forget():
     """Clear what is cached for a process's life."""
-    for function in (versions.our_code, versions.installed, versions._libraries):
+    for function in (versions.our_code, versions.installed):
         function.cache_clear()
 
 

@@ -100,8 +100,8 @@ def test_what_one_leaderboard_cannot_compare_is_refused(tmp_path):
 def two_sets(tmp_path):
     """Return a mirror of two datasets, and the file of the first."""
     lines = []
-    for name in ("one", "two"):
-        frame = pd.DataFrame({"a": range(50), "y": [i / 3 for i in range(50)]})
+    for power, name in enumerate(("one", "two"), 1):
+        frame = pd.DataFrame({"a": range(50), "y": [i**power / 3 for i in range(50)]})
         frame.to_parquet(tmp_path / f"{name}.parquet")
         digest = hashlib.sha256((tmp_path / f"{name}.parquet").read_bytes()).hexdigest()
         lines.append(f"{name},{name},regression,50,1,y,{digest},CC0\n")
@@ -109,12 +109,15 @@ def two_sets(tmp_path):
     return tmp_path, tmp_path / "one.parquet"
 
 
-def planned(folder):
-    jobs = [
-        Job(algorithm="vanilla", data=f"mirror:{name}", seed=1, environment_seed=1)
-        for name in ("one", "two")
-    ]
+def planned(folder, *references):
+    jobs = [Job("vanilla", data, 1, 1) for data in references or ("mirror:one", "mirror:two")]
     return plan(jobs, lambda _: None, digests(folder))
+
+
+def test_one_content_by_two_references_is_refused_where_its_jobs_are_the_same_work(two_sets):
+    folder, file = two_sets
+    with pytest.raises(UsageError, match=r"mirror:one and vanilla on file:.* are the same"):
+        planned(folder, "mirror:one", f"file:{file}")
 
 
 @pytest.mark.parametrize(
