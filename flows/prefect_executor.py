@@ -20,7 +20,7 @@ from prefect.client.schemas.objects import State
 from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
 from prefect.context import get_run_context
 from prefect.events.clients import PrefectEventsClient
-from prefect.events.worker import EventsWorker
+from prefect.events.worker import EventsWorker, emit_events_to_cloud
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
@@ -174,7 +174,8 @@ def logged() -> Iterator[None]:
         logger.setLevel(logging.INFO)
     # An event that is not taken is tried again with the next, and not for ten seconds. Each would
     # be a line of 2 KB; `report_outage` prints one.
-    EventsWorker.set_client_override(PrefectEventsClient, reconnection_attempts=2)
+    if not emit_events_to_cloud():  # which has a client of its own, with a key
+        EventsWorker.set_client_override(PrefectEventsClient, reconnection_attempts=2)
     logging.raiseExceptions = False
     for name in ("EventsWorker", "prefect.events.clients", "prefect._internal.concurrency"):
         logging.getLogger(name).addFilter(_dropped)

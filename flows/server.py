@@ -19,7 +19,7 @@ from typing import IO, Any, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.console import report_outage
-from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.machine.addresses import redacted, scrubbed
 from leaseboard.tasks.processes.watchdog import Watchdog, descendants, is_over, kill_tree
 
 STOP_SECONDS = 15.0
@@ -103,6 +103,8 @@ def answers(port: int) -> bool:
 
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
+ANSWER_SECONDS = 10.0
+"""Time that a server may take to answer."""
 _BATCHED = {
     # By default each change of a task's state is a transaction of its own, which searches all task
     # runs of the past: the cost of a job would grow with the history.
@@ -166,7 +168,7 @@ class PrefectServer(Service):
         Raises LeaseboardError if it ends, or does not answer in time.
         """
         deadline = time.monotonic() + seconds
-        while not is_healthy(self.url):
+        while fault_of(self.url):
             code = self.exit_code()
             if code is not None or time.monotonic() > deadline:
                 what = "did not answer in time" if code is None else f"ended with exit code {code}"
@@ -188,33 +190,25 @@ def server_log() -> Path:
     return Path(os.environ.get("PREFECT_HOME", ".prefect")) / "server.log"
 
 
-def is_healthy(url: str) -> bool:
-    """Return whether a Prefect server answers at `url`."""
-    import httpx  # with ssl: half of the time of `--help`
+def fault_of(url: str) -> Exception | None:
+    """Return why Prefect's server at `url` does not answer, with the key that Prefect knows."""
+    from prefect import settings
+    from prefect.client.orchestration import get_client
 
-    try:
-        return httpx.get(f"{url.rstrip('/')}/health", timeout=2).is_success
-    except (httpx.HTTPError, httpx.InvalidURL):
-        return False
+    asked = {settings.PREFECT_API_URL: url, settings.PREFECT_API_REQUEST_TIMEOUT: ANSWER_SECONDS,
+             settings.PREFECT_CLIENT_MAX_RETRIES: 0}  # fmt: skip
+    with settings.temporary_settings(asked), get_client(sync_client=True) as client:
+        return client.api_healthcheck()
 
 
 def check_answers(url: str) -> None:
     """Raise LeaseboardError if Prefect's server at `url` does not answer."""
-    import httpx
-    from prefect.client.orchestration import get_client
-    from prefect.settings import PREFECT_API_URL, temporary_settings
-
-    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
-        error = client.api_healthcheck()  # with the key that Prefect knows
-    if error is None:
-        return
-    cause = str(error) or type(error).__name__
-    if isinstance(error, httpx.HTTPStatusError):  # its text holds the address
-        cause = f"status {error.response.status_code}"
-    raise LeaseboardError(
-        f"Prefect's server at {redacted(url)} does not answer ({cause}): start it, or unset"
-        " PREFECT_API_URL"
-    )
+    if error := fault_of(url):
+        cause = scrubbed(str(error) or type(error).__name__, [url]).partition("\n")[0]
+        raise LeaseboardError(
+            f"Prefect's server at {redacted(url)} does not answer ({cause}): start it, or unset"
+            " PREFECT_API_URL"
+        )
 
 
 SUITE, MODEL = "leaseboard.suite", "leaseboard.model"
@@ -236,7 +230,7 @@ def emit(
     url = os.environ.get("PREFECT_API_URL", "")
     if not url:
         return
-    if not is_healthy(url):  # the end of this process would wait for it
+    if fault_of(url):  # the end of this process would wait for it
         report_outage()
         return
     from prefect.events import emit_event

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, Trial, Trials
-from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.errors import DataError, SkipError, UsageError
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate import optimisers, spaces, trials
 from leaseboard.tasks.evaluate.optimisers import Optimiser, Suggestion
@@ -151,6 +151,8 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
         if self._arrays is None:
             self._arrays = self.arrays()
         outcome = carry_out(replace(order, seconds=seconds), self._arrays, self.limits)
+        if not outcome.lasting:
+            raise SkipError(f"trial {n + 1} of {order.estimator}: {outcome.reason}: run it again")
         self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
         names = ("reward", "test", "cpu_seconds", "wall_seconds", "status", "reason", "measures")
         return asdict(suggestion) | {name: getattr(outcome, name) for name in names} | {

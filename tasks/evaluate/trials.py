@@ -115,6 +115,8 @@ class TrialOutcome:
     """Number of boosted trees, where the seconds ended before there were all."""
     measures: Measures = field(default_factory=dict)
     """Measures of the test rows."""
+    lasting: bool = True
+    """False of a trial that the machine killed: another time it may end otherwise."""
 
 
 def carry_out(order: Order, arrays: Arrays, limits: Limits | None) -> TrialOutcome:
@@ -147,7 +149,7 @@ def run_apart(order: Order, arrays: Arrays, limits: Limits) -> TrialOutcome:
     elif ending.status == "ok":
         return found
     else:
-        outcome = TrialOutcome(status=ending.status, reason=ending.reason)
+        outcome = TrialOutcome(status=ending.status, reason=ending.reason, lasting=ending.lasting)
     spent = min(called.cpu_seconds, allowed)
     return replace(outcome, cpu_seconds=spent, wall_seconds=called.wall_seconds)
 

@@ -385,11 +385,14 @@ def _write_table(out: Path, frame: pd.DataFrame) -> Path:
 
 
 @contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """Keep a second run out of a folder; the lock goes with the process that holds it."""
+def locked(out: Path, *, shared: bool = False) -> Iterator[None]:
+    """Keep a second run out of a folder; the lock goes with the process that holds it.
+
+    - `shared`: let others in that share it.
+    """
     with (out / LOCK).open("w") as lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UsageError(
                 f"another run is working in {str(out)!r}: wait for it,"

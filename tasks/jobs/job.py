@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import re
 from collections.abc import Mapping
@@ -159,6 +160,8 @@ class Result:
     """Time at which the job began, ISO 8601 in UTC."""
     host: str = ""
     """Name of the machine."""
+    pid: int = 0
+    """Number of the process that ran it."""
     source: str = ""
     """Origin of the data."""
     licence: str = ""
@@ -173,6 +176,7 @@ class Result:
             "settings": job.settings,
             "environment_options": job.environment,
             "host": platform.node(),
+            "pid": os.getpid(),
         }
         return cls(**_identity(job) | asked | found)
 

@@ -178,7 +178,7 @@ class WorkerPool:
             worker = worker or self._start()
             started = datetime.now(UTC).isoformat(timespec="milliseconds")
             found = self._attempt(worker, job, key, folder, prepared)
-            spent = worker.child.spent
+            spent, pid = worker.child.spent, worker.child.pid
         finally:
             if worker is not None and (untrusted or not worker.fit):
                 self._end(worker)
@@ -200,6 +200,7 @@ class WorkerPool:
             wall_seconds=spent[1],
             events=events,
             started=started,
+            pid=pid,
         )
 
     def _attempt(
@@ -334,15 +335,15 @@ def run_planned(
 def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None) -> Attempt:
     """Run a job whose key only its result knows, and record that in `out`."""
     out.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
-    try:
-        result = lasting_pool(limits).run(job, "", folder, prepared)
+    with (
+        results.locked(out, shared=True),
+        tempfile.TemporaryDirectory("", results.SCRATCH, out, ignore_cleanup_errors=True) as name,
+    ):
+        result = lasting_pool(limits).run(job, "", Path(name), prepared)
         home = results.begin(out, result.key)
-        shutil.copytree(folder, home, dirs_exist_ok=True)
+        shutil.copytree(name, home, dirs_exist_ok=True)
         results.finish(out, result)
         return Attempt(result, home)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 _STARTING = threading.Lock()

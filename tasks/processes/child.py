@@ -42,8 +42,8 @@ WALL_FACTOR, WALL_GRACE = 10, 30.0
 class Ending(NamedTuple):
     """Status of a job, trial or call, and the reason in one line; empty for ``ok``.
 
-    `lasting` says that a repetition would end equally: a kill, or too little memory, depends on
-    the machine.
+    `lasting` says that a repetition would end equally: a kill, or too little memory within the
+    limit, depends on the machine.
     """
 
     status: str
@@ -77,13 +77,13 @@ class Limits(BaseModel):
         >>> Limits(wall_seconds=3).breach(cpu=0.5, wall=3.1, memory=0).reason
         'over the limit of 3 s of wall time'
         """
-        for limit, used, status, what, lasting in (
-            (self.wall_seconds, wall, "timeout", "s of wall time", True),
-            (self.cpu_seconds, cpu, "timeout", "s of CPU time", True),
-            (self.memory_mb, memory / 1e6, "memout", "MB of memory", False),
+        for limit, used, status, what in (
+            (self.wall_seconds, wall, "timeout", "s of wall time"),
+            (self.cpu_seconds, cpu, "timeout", "s of CPU time"),
+            (self.memory_mb, memory / 1e6, "memout", "MB of memory"),
         ):
             if limit is not None and used > limit:
-                return Ending(status, f"over the limit of {limit:g} {what}", lasting)
+                return Ending(status, f"over the limit of {limit:g} {what}")
         return None
 
 

@@ -8,8 +8,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import os
-import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +20,11 @@ from leaseboard.algorithms.events import Event, Measured, Started, of
 from leaseboard.tasks.jobs.environments import REWARDING
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.disk import owner
-from leaseboard.tasks.machine.environment import versions
 
 MAX_VALUE = 6000
 """MLflow's longest parameter."""
 MAX_KEY = 250
+"""Longest name of a run, a parameter, a tag or a metric."""
 OWNER, HEARTBEAT = "leaseboard.owner", "leaseboard.heartbeat"
 """Tag by which a run that is being written differs from one that was cut off."""
 NIGHT = "leaseboard.night"
@@ -82,10 +80,11 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     """Return the run of one job."""
     events = list(events)
     params = {name: getattr(result, name) for name in PARAMS}
+    libraries = filter(None, result.libraries.split(", "))
     for prefix, values in (
         ("settings", result.settings),
         ("environment", result.environment_options),
-        ("versions", versions()),
+        ("versions", dict(each.rsplit(" ", 1) for each in libraries)),
     ):
         params |= {f"{prefix}.{name}": value for name, value in values.items()}
     for started in of(events, Started)[:1]:
@@ -94,8 +93,8 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         "status": result.status,
         "complete": "" if result.complete else "false",
         "plugins": result.plugins,
-        "host": result.host or platform.node(),
-        "pid": os.getpid(),
+        "host": result.host,
+        "pid": result.pid or "",
         "reason": result.reason,
         "champion": result.champion,
     }
@@ -104,12 +103,12 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     source = json.dumps({"tags": {"uri": result.data, "sha256": result.digest}})
     return RunRecord(
         key=result.key,
-        name=f"{result.name} · {result.data} · {result.repetition}",
+        name=f"{result.name} · {result.data} · {result.repetition}"[:MAX_KEY],
         status="FINISHED" if result.status == "ok" else "FAILED",
         params=texts(params),
         tags=_tags("job", result.key, tags) | own,
         metrics=_job_metrics(result, events),
-        data=DataInput(result.data, result.digest[:36], source),
+        data=DataInput(result.data[:MAX_KEY], result.digest[:36], source),
         start=start,
         end=end,
     )
@@ -133,7 +132,7 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
     start, end = _times(result)
     return RunRecord(
         key=key,
-        name=f"{number} · {result.name} · {result.data} · {result.repetition}",
+        name=f"{number} · {result.name} · {result.data} · {result.repetition}"[:MAX_KEY],
         status="FAILED" if configuration.outcome == "failed" else "FINISHED",
         params=texts(configuration.parameters),
         tags=_tags("configuration", key, tags),

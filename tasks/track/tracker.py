@@ -26,6 +26,7 @@ from leaseboard.algorithms.measures import describe_units
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import read_partial_log
 from leaseboard.tasks.jobs.job import FAILURES, Result
+from leaseboard.tasks.jobs.run import verdict
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.disk import BEAT, owner, reach
 from leaseboard.tasks.machine.terminal import Activity
@@ -262,27 +263,27 @@ class Recorder:
             while (result := self._queue.get()) is not None and not self._abandon.is_set():
                 self._statuses[result.status] += 1
                 folder = results.job_folder(self._out, result.key)
-                self._patiently(partial(tracker.log, result, folder))
+                try:
+                    self._patiently(partial(tracker.log, result, folder))
+                except Exception as error:  # noqa: BLE001  (a job costs no other one)
+                    open_store(tracker.uri)  # an error if the store is gone
+                    job = f"{result.name} on {result.data}"
+                    self.problems.append(f"{job} is not in MLflow: {verdict(error)[1]}")
             failed = FAILURES & set(self._statuses)
             status = "KILLED" if self._abandon.is_set() else "FAILED" if failed else "FINISHED"
             self._patiently(lambda: tracker.close(status, dict(self._statuses)))
-        except TrackingError as error:
-            self.problems.append(f"{error}; the next run logs what is missing")
         except Exception as error:  # noqa: BLE001  (no one would see a thread's exception)
-            what = f"{type(error).__name__}: {error}".partition("\n")[0]
-            self.problems.append(f"logging to MLflow failed: {what}")
+            self.problems.append(f"{verdict(error)[1]}; the next run logs what is missing")
 
     def _patiently(self, action: Callable[[], Value]) -> Value:
-        """Call `action`, which uses the store, again after a while if it fails."""
+        """Call `action`, which uses the store, again after a while if it is the first to fail."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        for pause in RETRY_SECONDS:
+        for pause in () if self.problems else RETRY_SECONDS:
             try:
                 return action()
             except TrackingError:
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or self._abandon.wait(pause):
                     raise
-                if self._abandon.wait(pause):
-                    break
         return action()
 
 

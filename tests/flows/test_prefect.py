@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pandas as pd
 import psutil
 import pytest
 from prefect.client.orchestration import get_client
+from prefect.settings import PREFECT_API_KEY, temporary_settings
 from sqlalchemy import create_engine
 
 from benchmarks.drill import Webhook
@@ -110,6 +112,26 @@ def test_a_server_that_does_not_answer_is_named_without_its_password(runner, mon
     with pytest.raises(LeaseboardError, match=r"does not answer.*: start it, or unset") as raised:
         runner.run(local=False)
     assert "hunter2" not in str(raised.value)
+
+
+class Guarded(BaseHTTPRequestHandler):
+    """Answers who has the key."""
+
+    def do_GET(self):
+        self.send_response(200 if self.headers["Authorization"] == "Bearer key" else 401)
+        self.end_headers()
+
+
+def test_events_go_to_a_server_that_asks_for_a_key(monkeypatch):
+    sent = []
+    monkeypatch.setattr("prefect.events.emit_event", lambda event, **_: sent.append(event))
+    key = temporary_settings({PREFECT_API_KEY: "key"})
+    with HTTPServer(("127.0.0.1", 0), Guarded) as server, key:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{server.server_port}/api")
+        service.emit(service.RUN_ENDED, service.SUITE, "nightly", {})
+        server.shutdown()
+    assert sent == [service.RUN_ENDED]
 
 
 def test_a_server_that_goes_away_costs_one_short_line_and_no_result(

@@ -1,5 +1,6 @@
 """Learners that misbehave, for the tests of the worker."""
 
+import os
 import time
 
 import numpy as np
@@ -39,8 +40,6 @@ class Dies(Spins):
     """Learner that ends its process."""
 
     def fit(self, *_):
-        import os
-
         os._exit(7)
 
 
@@ -53,6 +52,13 @@ class Prints(Spins):
 
     def predict(self, X):
         return np.ones(len(X), dtype=np.int64)
+
+
+class Killed(Prints):
+    """Learner for which the machine has too little memory."""
+
+    def fit(self, *_):
+        return self if "MEMORY" in os.environ else os.kill(os.getpid(), 9)
 
 
 class NotANumber(Prints):

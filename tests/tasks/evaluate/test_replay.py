@@ -14,6 +14,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import OVERRUN, UNAFFORDABLE, PullsEnvironment
+from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import TrialFinished, of
 from leaseboard.tasks.evaluate.replay import BudgetedTrials, StoredTrials
 from leaseboard.tasks.evaluate.scoring import Judge
@@ -116,12 +117,24 @@ def test_an_interrupted_arm_is_continued_as_if_it_had_not_been(folder, tmp_path)
     ]
 
 
-def test_a_trial_is_stopped_at_what_is_left_of_a_budget_and_is_not_stored(tmp_path, monkeypatch):
+def broken(learner, folder, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parent)
-    space = tmp_path / "space.yaml"
-    space.write_text("{title: t, source: s, arms: {a: {estimator: 'broken_learners:Spins'}}}")
+    space = folder / "space.yaml"
+    space.write_text(f"title: t\nsource: s\narms: {{a: {{estimator: broken_learners:{learner}}}}}")
     limits = Limits(cpu_seconds=60.0, memory_mb=4000)
-    trials = replace(stored(tmp_path, limits=limits), space=load_space(str(space)))
+    return replace(stored(folder, limits=limits), space=load_space(str(space)))
+
+
+def test_a_trial_that_the_machine_killed_is_tried_again(tmp_path, monkeypatch):
+    trials = broken("Killed", tmp_path, monkeypatch)
+    with pytest.raises(SkipError, match=r"trial 1 of broken.*killed by SIGKILL.*: run it again"):
+        trials.trial(0, 0)
+    monkeypatch.setenv("MEMORY", "enough")
+    assert trials.trial(0, 0).status == "ok"
+
+
+def test_a_trial_is_stopped_at_what_is_left_of_a_budget_and_is_not_stored(tmp_path, monkeypatch):
+    trials = broken("Spins", tmp_path, monkeypatch)
     environment = PullsEnvironment(trials, 0.5, "cpu_seconds")
     _, pulled = ended(environment.pull(0))
 

@@ -14,7 +14,9 @@ from leaseboard.algorithms.events import LogWriter, Measured, Started, read_log
 from leaseboard.tasks.archive import runs as prune
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import DamagedError, dump_result, load_result, rows
-from leaseboard.tasks.jobs.job import MOST_SCORE, Result, plain, plain_value
+from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, plain, plain_value
+from leaseboard.tasks.pool.workers import run_unplanned
+from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.score.frame import as_frame
 
 
@@ -83,14 +85,13 @@ def test_what_others_leave_in_the_folder_is_left_alone(tmp_path):
 
 
 def test_two_runs_cannot_share_a_folder(tmp_path):
-    with (
-        results.locked(tmp_path),
-        pytest.raises(UsageError, match="another run is working"),
-        results.locked(tmp_path),
-    ):
-        pass
-    with results.locked(tmp_path):
-        pass
+    job = Job("vanilla", "synthetic:fried?rows=100", 1, 1)
+    with results.locked(tmp_path), pytest.raises(UsageError, match="another run is working"):
+        run_unplanned(Limits(), tmp_path, job, None)
+    with results.locked(tmp_path, shared=True):
+        assert run_unplanned(Limits(), tmp_path, job, None).result.status == "ok"
+        with pytest.raises(UsageError), results.locked(tmp_path):
+            pass
 
 
 START = Started(at=0, algorithm="a", environment="stream", unit="examples", budget=200,

@@ -6,20 +6,20 @@ from leaseboard.tasks.track.records import Metric, configuration_record, job_rec
 
 
 def test_a_job_carries_what_the_record_guarantee(race, result):
-    record = job_record(result(environment_options={"log_target": False}), race())
+    made = result(environment_options={"log_target": False}, libraries="numpy 1.2, a b 3", pid=7)
+    record = job_record(made, race())
 
     assert record.params.items() >= {
         "environment.log_target": "False",
         "algorithm": "chacha", "data": "synthetic:fried", "digest": "ab" * 32, "seed": "7",
         "settings.b": "5", "settings.tune": "interactions", "version": "v1", "budget": "200",
-        "unit": "examples",
+        "unit": "examples", "versions.numpy": "1.2", "versions.a b": "3",
     }.items()  # fmt: skip
-    assert "versions.numpy" in record.params
     assert record.tags["leaseboard.level"] == "job"
     assert record.tags["leaseboard.status"] == "ok"
     assert record.tags["leaseboard.key"] == "k1"
     assert record.tags["leaseboard.host"] == "here"
-    assert int(record.tags["leaseboard.pid"]) > 0
+    assert record.tags["leaseboard.pid"] == "7"
     assert Metric("score", 0.25, 0) in record.metrics
     assert Metric("models_per_example", 4.5, 0) in record.metrics
     curve = [m for m in record.metrics if m.key == "progressive_mse"]

@@ -16,7 +16,7 @@ from leaseboard.tasks.machine.environment import tracking_uri
 from leaseboard.tasks.track import writers
 from leaseboard.tasks.track.records import HEARTBEAT, OWNER, job_record
 from leaseboard.tasks.track.store import TrackingError, open_store
-from leaseboard.tasks.track.tracker import Tracker
+from leaseboard.tasks.track.tracker import Tracker, log_all
 from leaseboard.tasks.track.writers import ClientWriter
 
 
@@ -135,6 +135,19 @@ def test_a_suite_shows_that_its_process_lives_until_it_ends(uri, monkeypatch):
         beat = tracker._client.get_run(tracker.run_id).data.tags[HEARTBEAT]
     tracker.close("FINISHED", {})
     assert tracker._ended.is_set()
+
+
+def test_a_job_that_is_refused_costs_no_other(uri, finished, result, runs, tmp_path, monkeypatch):
+    monkeypatch.setattr("leaseboard.tasks.track.tracker.RETRY_SECONDS", (0.0,))
+    jobs = [finished(result(key, name="n" * 300)) for key in ("k1", "k2", "k3")]
+    (jobs[0][1] / "more").mkdir()
+    (jobs[1][1] / results.EVENTS).write_bytes(b"no log")
+    with pytest.raises(
+        TrackingError, match=r"n on synthetic:fried is not in MLflow: .*; n.*event"
+    ):
+        log_all([made for made, _ in jobs], tmp_path, "s", uri)
+    (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
+    assert (job.data.tags["leaseboard.key"], len(job.info.run_name)) == ("k3", 250)
 
 
 def test_a_job_that_failed_gives_way_to_its_repeat(uri, finished, through_client, result, runs):
