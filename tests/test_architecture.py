@@ -62,30 +62,6 @@ def test_the_names_that_leaseboard_offers_are_for_its_users():
     assert found == []
 
 
-def test_the_kind_of_a_environment_is_known_in_its_own_room_alone():
-    """More than its name is in `leaseboard.tasks.jobs.environments`."""
-    found = [
-        f"{path}:{node.lineno}"
-        for path in MODULES
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Compare)
-        and ast.unparse(node.left).strip("()[]'").endswith("environment")
-        for each in node.comparators
-        if any(isinstance(named, ast.Constant) for named in getattr(each, "elts", [each]))
-    ]
-
-    assert found == []
-
-
-def test_no_file_name_is_in_three_packages():
-    rooms = defaultdict(set)
-    for path in MODULES:
-        if not path.stem.startswith("__"):
-            rooms[path.name].add(str(path.parent.relative_to(ROOT)))
-
-    assert {name: found for name, found in rooms.items() if len(found) > 2} == {}
-
-
 ONE_ROLE = {"Options"}
 """Classes that each environment has in its own module: its options."""
 

@@ -2,7 +2,6 @@
 
 import re
 
-import leaseboard
 from tests.docs import pages
 
 TEXT = (pages.DOCS / "llms.txt").read_text()
@@ -22,9 +21,3 @@ def test_every_page_has_a_line_with_its_title():
 
     assert named == {page: title(page) for page in pages.PAGES if pages.DOCS in page.parents}
     assert len(named) == len(LINES)
-
-
-def test_what_it_says_is_imported_is_there():
-    imported = re.search(r"import\n?> ?([\w, >\n]+)`", TEXT)[1]
-
-    assert set(re.findall(r"\w+", imported)) <= set(leaseboard.__all__)

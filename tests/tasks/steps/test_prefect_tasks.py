@@ -1,16 +1,5 @@
 """What the tasks add to their functions; whole flows have tests of their own."""
 
-import pytest
-
-from leaseboard.algorithms.errors import UsageError
-
-
-def test_no_leaderboard_is_made_of_nothing(environment):
-    from leaseboard.tasks.steps.prefect_tasks import score
-
-    with pytest.raises(UsageError, match="results to compare are missing"):
-        score.fn([])
-
 
 def test_artifacts_of_two_suites_have_two_histories():
     from leaseboard.tasks.steps.prefect_tasks import artifact_key

@@ -116,7 +116,7 @@ def planned(folder, *references):
 
 def test_one_content_by_two_references_is_refused_where_its_jobs_are_the_same_work(two_sets):
     folder, file = two_sets
-    with pytest.raises(UsageError, match=r"mirror:one and vanilla on file:.* are the same"):
+    with pytest.raises(UsageError, match=r"on mirror:one and .* on file:.* are the same"):
         planned(folder, "mirror:one", f"file:{file}")
 
 
