@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, replace
@@ -126,9 +127,7 @@ class StreamSession(FrameworkProcess):
     Labels that have come are sent with the next row, which saves half of the exchanges.
     """
 
-    def __init__(
-        self, system: str, learner: str, stream: Stream, seed: int, patience: float = PATIENCE
-    ) -> None:
+    def __init__(self, system: str, learner: str, stream: Stream, seed: int) -> None:
         self._n_classes = len(stream.classes)
         self._at = self._waiting = 0
         self._owed: list[float] = []
@@ -138,7 +137,7 @@ class StreamSession(FrameworkProcess):
         groups = stream_schema(stream).columns if system in ONE_HOT else ()
         binary = "regression" if stream.task == "regression" else "binary"
         python, who = venv.python(system), f"{system}'s {learner}"
-        super().__init__(python, "stream", system, learner, who=who, patience=patience)
+        super().__init__(python, "stream", system, learner, who=who)
         self.send(
             {
                 "task": "classes" if stream.classes else binary,
@@ -209,11 +208,11 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
 
 
 class SearchSession(FrameworkProcess):
-    """Search in its process, see `Deciders`; SkipError where its library is missing."""
+    """Search of scikit-learn's in a process of its own, see `Deciders`."""
 
-    def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
-        python, system = venv.python(which.system), which.system
-        super().__init__(python, "select", system, who=system, patience=patience)
+    def __init__(self, which: OutsideDecider, seed: int) -> None:
+        python = Path(sys.executable)
+        super().__init__(python, "select", who="scikit-learn")
         self.send(asdict(which) | {"seed": seed % 2**31})
 
     def hear(self) -> ProbeAsked | int | None:
