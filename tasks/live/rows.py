@@ -27,7 +27,7 @@ from leaseboard.tasks.live.contract_check import CheckedRow, row_reader
 from leaseboard.tasks.live.settings import UNDECIDED, ColumnRule, Contract, DataSettings
 from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.models.columns import Column, Values, typed
-from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel, likeliest, load
+from leaseboard.tasks.models.model import ModelFile, Prediction, TableModel, likeliest, load
 from leaseboard.tasks.store.live_tables import BatchRows, StoredRow
 
 _NOT_YET = (".", "~", "#")
@@ -291,11 +291,9 @@ class Snapshot(TableModel):
         found = self.predict_rows([self.read(row) for row in rows])
         return np.array([*map(likeliest, found)], dtype=object if self.classes else np.float64)
 
-    def predict_rows(
-        self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
-    ) -> list[Prediction]:
+    def predict_rows(self, rows: Sequence[Values], ids: Sequence[str] = ()) -> list[Prediction]:
         """See `TableModel.predict_rows`; nothing is remembered."""
-        return self.model.predict_rows(rows, level)
+        return self.model.predict_rows(rows)
 
     def state(self) -> dict[str, Any]:
         """See `TableModel.state`."""

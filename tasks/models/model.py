@@ -93,14 +93,11 @@ class TableModel(ABC):
         names = np.array(self.classes, dtype=object)
         return (self.predict(frame)[:, None] == names).astype(np.float64)
 
-    def predict_rows(
-        self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
-    ) -> list[Prediction]:
-        """Predict rows as JSON has them, with intervals or probabilities; see `Values`.
+    def predict_rows(self, rows: Sequence[Values], ids: Sequence[str] = ()) -> list[Prediction]:
+        """Predict rows as JSON has them, with intervals at `LEVEL` or probabilities; see `Values`.
 
         Empty while nothing has been learned.
 
-        - `level`: of the intervals, one of `levels` where there are any.
         - `ids`: of rows whose labels come later; `learn` finds what was predicted by them.
         """
         frame = frame_of(rows, self.dates)

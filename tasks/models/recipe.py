@@ -22,14 +22,7 @@ from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.policy import ArmPolicy
 from leaseboard.tasks.models.columns import Values
-from leaseboard.tasks.models.model import (
-    LEVEL,
-    ModelFile,
-    Prediction,
-    TableModel,
-    likeliest,
-    predicting,
-)
+from leaseboard.tasks.models.model import ModelFile, Prediction, TableModel, likeliest, predicting
 
 NAIVE_BASELINES = ("running-mean", "last-label")
 """What a live model must beat."""
@@ -56,9 +49,7 @@ class NaiveModel(TableModel):
         return np.array([*map(likeliest, found)], dtype=dtype)
 
     @predicting()
-    def predict_rows(
-        self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
-    ) -> list[Prediction]:
+    def predict_rows(self, rows: Sequence[Values], ids: Sequence[str] = ()) -> list[Prediction]:
         """See `TableModel.predict_rows`; all rows are alike."""
         seen = self.seen
         if not seen:

@@ -268,9 +268,7 @@ class StreamModel(TableModel):
 
     # Rows whose labels come later
 
-    def predict_rows(
-        self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
-    ) -> list[Prediction]:
+    def predict_rows(self, rows: Sequence[Values], ids: Sequence[str] = ()) -> list[Prediction]:
         """See `TableModel.predict_rows`; intervals are as wide as the delay of labels makes them.
 
         What is wrong with a row may leave those before it remembered: drop the model then.
@@ -285,7 +283,7 @@ class StreamModel(TableModel):
             keys = ids or [("asked", row) for row in range(len(rows))]
             for key, x in zip(keys, examples, strict=True):
                 said = model.predict_one(x, id=key, store_x=False)
-                ends = model.pending_interval(key, level) if level in model.levels else ()
+                ends = model.pending_interval(key, LEVEL) if model.levels else ()
                 found.append([said, *ends] if ends else said)
             if not ids:  # backwards, so that the next ones are predicted as these were
                 model.forget_pending(keys[::-1])

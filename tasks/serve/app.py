@@ -128,7 +128,7 @@ class Server:
         champion, rules = self.follower.champion, self.follower.rules
         if champion is None:
             raise refusal(503, "no champion yet: run `leaseboard live update`")
-        rows, level = body.rows, LEVEL if LEVEL in champion.snapshot.levels else None
+        rows, level = body.rows, LEVEL if champion.snapshot.levels else None
         faults = map(rules.row_fault, rows)
         broken = [{"row": i, "reason": why} for i, why in enumerate(faults, 1) if why]
         if broken:
@@ -141,7 +141,7 @@ class Server:
             raise refusal(400, f"id {short(repr(twice), 60)} is that of several rows: send one")
         try:
             values = [champion.snapshot.read(row) for row in rows]
-            found = await self.desk.ask(champion, ids, values, level)
+            found = await self.desk.ask(champion, ids, values)
         except DataError as error:
             raise refusal(400, str(error)) from error
         self.predictions.inc(len(rows))

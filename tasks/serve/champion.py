@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from leaseboard.tasks.live.rows import Snapshot, features_of, to_json
 from leaseboard.tasks.live.settings import Contract, DataSettings, LiveSettings, read_contract
 from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.models.columns import Values
-from leaseboard.tasks.models.model import LEVEL, Prediction, load
+from leaseboard.tasks.models.model import Prediction, load
 from leaseboard.tasks.models.registry import KEY
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.track.store import open_store, reported
@@ -198,17 +198,6 @@ TOGETHER = 2000
 """Rows that are predicted together, about."""
 
 
-@dataclass(frozen=True)
-class WaitingRows:
-    """Rows of one request that waits; `level` is None where the champion has no intervals."""
-
-    champion: Champion
-    ids: Sequence[str]
-    rows: Sequence[Values]
-    level: float | None
-    answer: Future[list[Prediction]] = field(default_factory=Future)
-
-
 class Desk:
     """Queue of requests, answered in one thread, because a model is not safe for several.
 
@@ -218,17 +207,17 @@ class Desk:
 
     def __init__(self, state: State, clock: Callable[[], datetime]) -> None:
         self._state, self._clock = state, clock
-        self._queue: queue.SimpleQueue[WaitingRows] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._thread = ThreadPoolExecutor(1, "prediction")
 
     async def ask(
-        self, champion: Champion, ids: Sequence[str], rows: Sequence[Values], level: float | None
+        self, champion: Champion, ids: Sequence[str], rows: Sequence[Values]
     ) -> list[Prediction]:
         """Return the champion's predictions of rows, once they are logged."""
-        request = WaitingRows(champion, ids, rows, level)
-        self._queue.put(request)
+        answer: Future[list[Prediction]] = Future()
+        self._queue.put((champion, ids, rows, answer))
         self._thread.submit(self._answer)
-        return await asyncio.wrap_future(request.answer)
+        return await asyncio.wrap_future(answer)
 
     def stop(self) -> None:
         """Answer what waits, and end."""
@@ -236,46 +225,40 @@ class Desk:
 
     def _answer(self) -> None:
         """Answer all that waits, or about `TOGETHER` rows; the next calls find the rest."""
-        group: list[WaitingRows] = []
-        while not self._queue.empty() and sum(len(each.rows) for each in group) < TOGETHER:
-            group.append(self._queue.get_nowait())
-        at, log = self._clock().isoformat(timespec="milliseconds"), []
-        predicted: list[list[Prediction] | Exception] = []
-        for each in group:
+        at, log, made = self._clock().isoformat(timespec="milliseconds"), [], []
+        while not self._queue.empty() and len(log) < TOGETHER:
+            champion, ids, rows, answer = self._queue.get_nowait()
+            if not answer.set_running_or_notify_cancel():
+                continue  # its caller waits no more
             try:
-                found = _predictions(each)
+                found = _predictions(champion, rows)
             except Exception as error:  # noqa: BLE001  (an error of a model is of one request)
-                predicted.append(error)
+                answer.set_exception(error)
                 continue
-            predicted.append(found)
-            snapshot = f"{each.champion.name}/{each.champion.version}"
+            made.append((answer, found))
+            snapshot = f"{champion.name}/{champion.version}"
             log += [
-                {"id": identity, "at": at, "snapshot": snapshot, "level": each.level,
-                 "prediction": to_json(prediction)}
-                for identity, prediction in zip(each.ids, found, strict=True)
-            ]  # fmt: skip
+                {"id": identity, "at": at, "snapshot": snapshot, "prediction": to_json(prediction)}
+                for identity, prediction in zip(ids, found, strict=True)
+            ]
         try:
             if log:
                 reach("serve.before-log")
                 self._state.log_served(log)
                 reach("serve.after-log")
         except Exception as error:  # noqa: BLE001  (nothing is sent that is not logged)
-            predicted = [error if isinstance(each, list) else each for each in predicted]
-        for request, answer in zip(group, predicted, strict=True):
-            if not request.answer.set_running_or_notify_cancel():
-                continue  # its caller waits no more
-            if isinstance(answer, Exception):
-                request.answer.set_exception(answer)
-            else:
-                request.answer.set_result(answer)
+            for answer, _ in made:
+                answer.set_exception(error)
+        else:
+            for answer, found in made:
+                answer.set_result(found)
 
 
-def _predictions(request: WaitingRows) -> list[Prediction]:
-    level = LEVEL if request.level is None else request.level
-    found = request.champion.snapshot.predict_rows(request.rows, level)
-    if len(found) != len(request.rows):
+def _predictions(champion: Champion, rows: Sequence[Values]) -> list[Prediction]:
+    found = champion.snapshot.predict_rows(rows)
+    if len(found) != len(rows):
         raise LeaseboardError(
-            f"version {request.champion.version} of {request.champion.name} has learned nothing"
-            " yet: run `leaseboard live update`"
+            f"version {champion.version} of {champion.name} has learned nothing yet: run"
+            " `leaseboard live update`"
         )
     return found

@@ -20,7 +20,7 @@ FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
 UPDATE = "update"
 """The name there of what is known of the last updates."""
-VERSION = 10
+VERSION = 11
 """Of the tables, and of what they hold."""
 REBUILD = "move it away, and the next update learns again what its source holds"
 """How users start again if the state cannot be read."""
@@ -91,7 +91,7 @@ def tables_of(name: str) -> Tables:
         "lifecycle": (key("name", sa.String(64)), given("value")),
         "served": (
             number(), given("id", index=True), given("at", MOMENT, index=True), given("snapshot"),
-            sa.Column("level", sa.Float), given("prediction"),
+            given("prediction"),
         ),
         "early": (key("id", sa.Text), given("at", MOMENT), given("label")),
     }  # fmt: skip

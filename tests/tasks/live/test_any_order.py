@@ -225,7 +225,7 @@ class LiveModelMachine(RuleBasedStateMachine):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv(VARIABLE, failpoint)
             try:
-                found = asyncio.run(desk.ask(version, ids, rows, None))
+                found = asyncio.run(desk.ask(version, ids, rows))
             except (LeaseboardError, OSError, RuntimeError):
                 assert failpoint
             else:

@@ -36,7 +36,7 @@ def texts(state):
 
 def serve(world, *ids, day=NOW):
     world.state.log_served([
-        {"id": each, "at": day.isoformat(), "snapshot": "a/1", "level": None, "prediction": "1"}
+        {"id": each, "at": day.isoformat(), "snapshot": "a/1", "prediction": "1"}
         for each in ids
     ])  # fmt: skip
 

@@ -132,6 +132,6 @@ def opened(world: World) -> list[str]:
 
 def logged(state: State) -> list[Any]:
     """Return the log of predictions."""
-    query = "select id, at, snapshot, level, prediction from live_sales_served order by number"
+    query = "select id, at, snapshot, prediction from live_sales_served order by number"
     with state.connected() as connection:
         return list(connection.exec_driver_sql(query).all())

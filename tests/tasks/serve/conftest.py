@@ -67,7 +67,7 @@ class Asker:
     def served(self):
         """Return the text of the log."""
         with self.shop.live.state.connected() as connection:
-            query = "select id, snapshot, prediction, level from live_sales_served order by number"
+            query = "select id, snapshot, prediction from live_sales_served order by number"
             return connection.exec_driver_sql(query).all()
 
 

@@ -94,7 +94,7 @@ def champion(prefetch):
     )
 
 
-GOOD = champion(lambda rows, level: [[row["a"], level, 2.0] for row in rows])
+GOOD = champion(lambda rows: [[row["a"], 0.5, 2.0] for row in rows])
 
 
 @pytest.fixture
@@ -115,26 +115,26 @@ def ask(desk, *questions):
     return asyncio.run(all_of_them())
 
 
-def question(number, who=GOOD, level=0.5):
-    return who, [f"r{number}"], [{"a": number}], level
+def question(number, who=GOOD):
+    return who, [f"r{number}"], [{"a": number}]
 
 
 def logged(state):
     with state.connected() as connection:
-        query = "select id, at, snapshot, level, prediction from live_sales_served order by number"
-        return [(*row[:4], json.loads(row[4])) for row in connection.exec_driver_sql(query).all()]
+        query = "select id, at, snapshot, prediction from live_sales_served order by number"
+        return [(*row[:3], json.loads(row[3])) for row in connection.exec_driver_sql(query).all()]
 
 
 def test_what_is_reported_is_in_the_log(desk, state):
-    assert ask(desk, question(1), question(2, level=None)) == [[[1, 0.5, 2.0]], [[2, 0.9, 2.0]]]
+    assert ask(desk, question(1), question(2)) == [[[1, 0.5, 2.0]], [[2, 0.5, 2.0]]]
     at = "2026-02-01T00:00:00.000+00:00"
     assert logged(state) == [
-        ("r1", at, "sales/7", 0.5, [1, 0.5, 2.0]), ("r2", at, "sales/7", None, [2, 0.9, 2.0])
+        ("r1", at, "sales/7", [1, 0.5, 2.0]), ("r2", at, "sales/7", [2, 0.5, 2.0])
     ]  # fmt: skip
 
 
 def test_a_model_s_fault_is_its_callers(desk, state):
-    def fails(rows, level):
+    def fails(rows):
         raise ZeroDivisionError
 
     silent = champion(lambda *_: [])

@@ -102,7 +102,7 @@ def test_a_damaged_model_is_never_used(file_state):
 
 
 def test_the_log_is_forgotten_up_to_the_horizon(state):
-    log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "prediction": "2"}
+    log = {"id": "x", "at": AT, "snapshot": "sales/1", "prediction": "2"}
     state.log_served([{**log, "at": f"2026-01-{day:02}T01"} for day in range(1, 21)])
     for horizon, kept in (("2026-01-01", 20), ("2026-01-12", 9), ("2026-01-12", 9), ("2027", 0)):
         changes = batch(f"{horizon}{kept}"[:16])
