@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,6 @@ from leaseboard.tasks.live.model import recipe_of
 from leaseboard.tasks.live.rows import pending
 from leaseboard.tasks.live.settings import (
     NUMBERS,
-    UNDECIDED,
     BatchRules,
     ColumnRule,
     Contract,
@@ -171,14 +170,21 @@ def infer(
       the largest gap between them.
     """
     rules, frame = {}, standard_columns(frame)
+    if target in frame and frame[target].isna().all():
+        raise UsageError(
+            f"column {target!r} has no value in the first {len(frame)} rows: begin with files that"
+            " have labels"
+        )
     for name in map(str, frame):
-        if name != id:
-            columns.refuse_unclear(frame[name])
-        rule = _rule(frame[name], grows=name in (time, id))
+        if name == id:
+            rules[name] = ColumnRule(kind="text")
+            continue
+        if frame[name].isna().all():
+            continue  # what it holds is not known: it is reported when values come
+        columns.refuse_unclear(frame[name])
+        rule = _rule(frame[name], grows=name == time)
         if rule.kind == "date" and faults_of(frame[name].dropna(), rule):
             refuse_unsure(name, frame[name].dropna().unique())  # rows come one by one
-        if name == id and rule.kind in (*NUMBERS, UNDECIDED):
-            rule = ColumnRule(kind="text")
         if name == target:
             rule = rule.model_copy(update={"missing": 1.0, "required": False})
         rules[name] = rule
@@ -209,10 +215,8 @@ def _fresh(times: pd.Series, now: datetime) -> timedelta:
     return max(1, math.ceil(age / timedelta(days=1))) * timedelta(days=1)
 
 
-def _kind(column: pd.Series) -> ValueKind | Literal["undecided"]:
+def _kind(column: pd.Series) -> ValueKind:
     kind = kind_of(column)
-    if not kind:
-        return UNDECIDED
     if kind == "date":
         return "date"
     if kind == "number":
