@@ -327,9 +327,7 @@ def _add(
         "leaseboard.code": code_and_libraries([file] if file else [])[0],
     }
     text = f"`{candidate.name}` predicts `{live.settings.data.target}`."
-    # Without an example: its rows would outlast their deletion by id or age.
-    model = Snapshot(features, learned)
-    return log(client, place, live.settings.name, model, None, tags, text)
+    return log(client, place, live.settings.name, Snapshot(features, learned), tags, text)
 
 
 def closed_days(record: ModelRecord, number: int) -> dict[str, dict[str, float]]:

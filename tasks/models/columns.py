@@ -17,8 +17,6 @@ from leaseboard.tasks.fetch import columns, files
 from leaseboard.tasks.fetch.dataset import MOST_CLASSES, infer_task
 from leaseboard.tasks.preprocess.encoding import is_flag
 
-EXAMPLE_ROWS = 3
-
 Values = dict[str, Any]
 """A row's features by name: numbers, flags, texts, None for a missing one; dates as ISO texts."""
 
@@ -62,23 +60,6 @@ def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
     if absent:
         raise DataError(f"no column {absent[0]!r}: the model takes {len(known)} columns by name")
     return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in known})
-
-
-def example(features: pd.DataFrame) -> pd.DataFrame:
-    """Return the first rows as callers would send them: categories as strings.
-
-    Every number is a float64 or an int64, which is what JSON can say.
-    """
-    found = {}
-    for name, column in features.items():
-        kind, head = columns.kind_of(column), column.head(EXAMPLE_ROWS)
-        if kind in ("category", "text"):
-            found[str(name)] = as_texts(head)
-        elif kind in ("integer", "number"):
-            found[str(name)] = head.astype("int64" if kind == "integer" else "float64")
-        else:
-            found[str(name)] = head
-    return pd.DataFrame(found)
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], dates: Iterable[str] = ()) -> pd.DataFrame:

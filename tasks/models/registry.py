@@ -1,4 +1,4 @@
-"""Models in MLflow's store: logged with signature and example, registered, and loaded again.
+"""Models in MLflow's store: logged with their signature, registered, and loaded again.
 
 A winner is registered as a challenger: a person gives the alias `champion`.
 """
@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Any
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import installed, variable_set
-from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.model import FILE, TableModel, load_file
 from leaseboard.tasks.score.summary import literal
 from leaseboard.tasks.track.store import experiment, open_store, reported
 from leaseboard.tasks.track.writers import every
 
 if TYPE_CHECKING:
-    import pandas as pd
     from mlflow.entities.model_registry import ModelVersion
     from mlflow.tracking import MlflowClient
 
@@ -79,7 +77,6 @@ def log(
     experiment_id: str,
     name: str,
     model: TableModel,
-    example: pd.DataFrame | None,
     tags: Mapping[str, str],
     description: str,
 ) -> ModelVersion:
@@ -88,7 +85,6 @@ def log(
     The model is tied to the run of the job whose key the tags hold, if the store has that. What
     a kill left of an earlier call is used, or removed if it is not whole.
 
-    - `example`: rows as a caller would send them; None if they must not be stored.
     - `description`: Markdown, for MLflow's pages.
     """
     from mlflow.entities import LoggedModelOutput
@@ -110,7 +106,7 @@ def log(
         )  # fmt: skip
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(scratch) / "model"
-            _write(path, model, example, whole.model_id)
+            _write(path, model, whole.model_id)
             client.log_model_artifacts(whole.model_id, str(path))
         client.finalize_logged_model(whole.model_id, "READY")
     if runs and not runs[0].outputs.model_outputs:
@@ -162,8 +158,8 @@ def load_registered(reference: str, uri: str) -> TableModel:
         raise UsageError(f"{reference!r} cannot be loaded: {reason}") from error
 
 
-def _write(path: Path, model: TableModel, example: pd.DataFrame | None, model_id: str) -> None:
-    """Write the model in MLflow's own layout."""
+def _write(path: Path, model: TableModel, model_id: str) -> None:
+    """Write the model in MLflow's own layout; an example's rows would outlast their deletion."""
     import mlflow.pyfunc
     from mlflow.models import Model as Logged
 
@@ -180,7 +176,6 @@ def _write(path: Path, model: TableModel, example: pd.DataFrame | None, model_id
             python_model=str(_CODE),
             artifacts={"model": str(file)},
             signature=_signature(model),
-            input_example=example,
             # Always given: MLflow would need ten seconds to guess them.
             pip_requirements=pinned,
         )
@@ -229,8 +224,7 @@ def register(uri: str, name: str, fitted: Fitted, results: Iterable[Result], *, 
         versions = every(client.search_model_versions, f"name='{name}'")
         known = next((each for each in versions if each.tags.get(KEY) == tags[KEY]), None)
         if known is None:
-            example = columns.example(fitted.dataset.features)
-            known = log(client, group_id, name, fitted.model, example, tags, about)
+            known = log(client, group_id, name, fitted.model, tags, about)
         known = client.get_model_version(name, known.version)  # with its aliases
         if CHAMPION not in known.aliases:
             client.set_registered_model_alias(name, CHALLENGER, known.version)

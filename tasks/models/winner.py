@@ -3,7 +3,6 @@
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -96,9 +95,8 @@ OF_FLOAT32 = 1e-6
 Rows = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """TableModel of a winner with the data that it was made from.
+class Fitted(NamedTuple):
+    """Model of a winner with the data that it was made from.
 
     `test` is its score on rows that it has not seen; None without such rows.
     """
