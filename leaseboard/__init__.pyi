@@ -24,5 +24,5 @@ from leaseboard.tasks.models.automl.search import SelectionSearch as SelectionSe
 from leaseboard.tasks.steps.interactive import Leaderboard as Leaderboard
 from leaseboard.tasks.steps.interactive import race as race
 
-__all__: list[str]
+PLACES: dict[str, str]
 __version__: str
