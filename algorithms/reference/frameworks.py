@@ -15,66 +15,55 @@ from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model
 from leaseboard.algorithms.errors import unknown
 
-LEARNERS: dict[str, dict[str, str]] = {
-    "autovw": {"stock": "numbers"},
-    "river": {
-        **dict.fromkeys(("linear", "hat", "arf", "srp", "amf"), "all"),
-        "amrules": "numbers",
-        "alma": "two classes",
-    },
+LEARNERS = {
+    **dict.fromkeys(("linear", "hat", "arf", "srp", "amf"), "all"),
+    "amrules": "numbers",
+    "alma": "two classes",
 }
-"""What each learner of a system predicts on a stream."""
+"""What each learner of River predicts on a stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamFramework(Algorithm[StreamEnvironment]):
-    """Stream learner of another library, in an environment of its own.
+    """Stream learner of River, set up as its documentation advises, in an environment of its own.
 
     It runs where ``leaseboard frameworks install river`` has been, on the rows, the order and the
     loss of all others, and gets labels when all others do.
 
     Parameters
     ----------
-    system : str
-        ``river``, set up as its documentation advises; ``autovw``, AutoVW of FLAML 2.7 with
-        Vowpal Wabbit 9, as in its notebook, on the dataset's groups of columns as namespaces.
     learner : str
-        Which of that system's, see `LEARNERS`: linear models whose gradient is clipped, a
-        Hoeffding adaptive tree (``hat``), an adaptive random forest (``arf``), streaming random
-        patches (``srp``), an aggregated Mondrian forest (``amf``), adaptive model rules
-        (``amrules``), ALMA, and the stock AutoVW.
+        See `LEARNERS`: linear models whose gradient is clipped, a Hoeffding adaptive tree
+        (``hat``), an adaptive random forest (``arf``), streaming random patches (``srp``), an
+        aggregated Mondrian forest (``amf``), adaptive model rules (``amrules``), ALMA.
 
     Notes
     -----
     CPU and wall seconds are those of predicting and learning alone, of all threads;
     ``peak_memory_mb`` is the memory of its process. The event log does not hold what it does
     within.
-
-    AutoVW goes through a set in the order of memory addresses, so two runs of one seed may differ.
-    Its page knows regressions alone. By default it chooses by the absolute error
-    of predictions within the labels seen so far; it is scored by the squared one.
     """
 
     environment: ClassVar[str] = "stream"
     predicts_pending: ClassVar[bool] = True
+    system: ClassVar[str] = "river"
 
-    system: str = "river"
     learner: str = "linear"
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a learner that the system does not have."""
-        if self.learner not in (known := LEARNERS.get(self.system, {})):
-            raise unknown(f"learner of {self.system}", self.learner, known)
+        """Raise UsageError for a learner that River does not have."""
+        if self.learner not in LEARNERS:
+            raise unknown("learner of river", self.learner, LEARNERS)
 
     @property
     def many_classes(self) -> bool:  # type: ignore[override]
         """True if it predicts three and more classes."""
-        return LEARNERS[self.system][self.learner] in {"all", "classes"}
+        return LEARNERS[self.learner] == "all"
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
         """Capabilities on a stream."""
-        predicts = LEARNERS[self.system][self.learner]
+        predicts = LEARNERS[self.learner]
         if predicts == "all":
             return Algorithm.tasks
         return frozenset(("regression" if predicts == "numbers" else "classification",))

@@ -17,8 +17,8 @@ process inherits it. The programs are:
     sends what it wants to know, and reads the accuracy, None for what could not be trained; at
     last it sends what it chose. The library decides all of that. What it would fit, Leaseboard
     fits and records, so that a fit costs the same for every search.
-``stream SYSTEM LEARNER``
-    A learner on a stream, see `framework_streams`, a file next to it.
+``stream LEARNER``
+    A learner of River on a stream, see `framework_streams`, a file next to it.
 """
 
 from __future__ import annotations
@@ -288,11 +288,11 @@ def select(wire: Any) -> None:
     wire.send({"chosen": sklearn_halving(order, ask)})
 
 
-def learn_stream(wire: Any, system: str, learner: str) -> None:
+def learn_stream(wire: Any, learner: str) -> None:
     """Read the order, learn the stream, and answer the time and memory that it took."""
     streams = import_module("framework_streams")
     asked = streams.Asked(**wire.recv())
-    spent = streams.play(wire, streams.LEARNERS[system][learner](asked), asked)
+    spent = streams.play(wire, streams.LEARNERS[learner](asked), asked)
     wire.send(spent | {"peak_memory_mb": peak_memory_mb()})
 
 

@@ -1,4 +1,4 @@
-"""Learners of River and FLAML's AutoVW on a stream, see `framework_program`.
+"""Learners of River on a stream, see `framework_program`.
 
 ``python framework_streams.py NAME`` prints a dataset of River. The order of a learner has the
 values of `Asked`. Each message after that holds the labels that have come, of the first rows that
@@ -32,8 +32,6 @@ class Asked:
     n_classes: int
     names: tuple[str, ...]
     nominal: tuple[str, ...]
-    namespaces: tuple[tuple[str, ...], ...] = ()
-    """Names of the features in groups, as the environment has them."""
 
 
 def play(wire: Any, model: Any, asked: Asked) -> dict[str, float]:
@@ -181,60 +179,8 @@ def alma(asked: Asked) -> Any:
     return scaled(asked, sparse=True) | linear_model.ALMAClassifier()
 
 
-class Lines:
-    """AutoVW behind the lines of text that it takes, with one namespace for each group.
-
-    As ChaCha's authors wrote their data: features are named by their column, values have six
-    decimals, namespaces one letter. A blank before a bar is left out: FLAML would count it as a
-    feature. A line that is predicted has no label.
-    """
-
-    def __init__(self, model: Any, asked: Asked) -> None:
-        self._model = model
-        numbers = {name: number for number, name in enumerate(asked.names)}
-        self._groups = [
-            (chr(ord("a") + place), [(name, numbers[name]) for name in group])
-            for place, group in enumerate(asked.namespaces or (asked.names,))
-        ]
-        self._last: Row = {}
-        self._text = ""
-
-    def predict_one(self, example: Row) -> float:
-        """Return its prediction."""
-        groups = (
-            " ".join([letter, *(f"{number}:{example[name]:.6f}" for name, number in group)])
-            for letter, group in self._groups
-        )
-        self._last, self._text = example, "".join(f"|{group}" for group in groups)
-        return float(self._model.predict(self._text))
-
-    def learn_one(self, example: Row, label: float) -> None:
-        """Learn an example after its prediction, to which AutoVW compares the label."""
-        if example is not self._last:
-            self.predict_one(example)
-        self._model.learn(f"{label!r} {self._text}")
-
-
-def stock(asked: Asked) -> Any:
-    """Make ChaCha over interactions of namespaces with five live models, as its notebook does.
-
-    Vowpal Wabbit 9 takes its option ``quiet`` as a flag alone, so it is True here.
-    """
-    from flaml import AutoVW
-
-    model = AutoVW(
-        max_live_model_num=5,
-        search_space={"interactions": AutoVW.AUTOMATIC, "quiet": True},
-        init_config={"quiet": True},
-        random_seed=asked.seed,
-    )
-    return Lines(model, asked)
-
-
-RIVER = {each.__name__: each for each in (linear, hat, arf, srp, amf, amrules, alma)}
-LEARNERS: dict[str, dict[str, Callable[[Asked], Any]]] = {
-    "river": RIVER,
-    "autovw": {"stock": stock},
+LEARNERS: dict[str, Callable[[Asked], Any]] = {
+    each.__name__: each for each in (linear, hat, arf, srp, amf, amrules, alma)
 }
 
 

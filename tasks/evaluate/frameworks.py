@@ -24,7 +24,6 @@ from leaseboard.algorithms.environments.holdout import SystemFit
 from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
 from leaseboard.algorithms.environments.stream import Origin, Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError
-from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.tasks.evaluate import framework_program, venv
 from leaseboard.tasks.evaluate.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
@@ -36,9 +35,6 @@ from leaseboard.tasks.preprocess.encoding import known_dates, naming, spread_dat
 from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.processes.child import Child, EndedError, Limits
 from leaseboard.tasks.store.database import Record, Store
-
-ONE_HOT = ("autovw",)
-"""Frameworks that get our features; others get a category as one value, which they encode."""
 
 _OVERFLOWS = "OverflowError", "FloatingPointError"
 """What Python raises where the numbers of a model have left the range."""
@@ -132,12 +128,11 @@ class StreamSession(FrameworkProcess):
         self._at = self._waiting = 0
         self._owed: list[float] = []
         """Labels that are not sent yet."""
-        self._columns = _columns(stream, with_categories=system not in ONE_HOT)
+        self._columns = _columns(stream)
         names = [f"x{place}" for place in range(len(self._columns))]
-        groups = stream_schema(stream).columns if system in ONE_HOT else ()
         binary = "regression" if stream.task == "regression" else "binary"
         python, who = venv.python(system), f"{system}'s {learner}"
-        super().__init__(python, "stream", system, learner, who=who)
+        super().__init__(python, "stream", learner, who=who)
         self.send(
             {
                 "task": "classes" if stream.classes else binary,
@@ -147,7 +142,6 @@ class StreamSession(FrameworkProcess):
                 "nominal": tuple(
                     name for name, own in zip(names, self._columns, strict=True) if own[1]
                 ),
-                "namespaces": tuple(tuple(names[place] for place in group) for group in groups),
             }
         )
 
@@ -193,7 +187,7 @@ class StreamSession(FrameworkProcess):
             raise
 
 
-def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], bool]]:
+def _columns(stream: Stream) -> list[tuple[list[int], bool]]:
     """Return the features that make each column for another system, and whether it is nominal.
 
     The features of one text, or of one part of a date, are the numbers of its values in the order
@@ -202,8 +196,7 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
     found: dict[Any, list[int]] = {}
     origins = stream.origins or map(Origin, stream.names)
     for place, of in enumerate(origins):
-        nominal = bool(of.value) and with_categories
-        found.setdefault((of.column, of.part) if nominal else place, []).append(place)
+        found.setdefault((of.column, of.part) if of.value else place, []).append(place)
     return [(own, isinstance(key, tuple)) for key, own in found.items()]
 
 

@@ -62,7 +62,7 @@ def test_who_cannot_do_a_task_is_barred_from_it():
     every, regression = [True] * 3, [True, False, False]
     can = {
         "river-linear": every, "river-amrules": regression, "river-alma": [False, True, False],
-        "flaml-autovw": regression, "river-srp": every,
+        "river-srp": every,
     }  # fmt: skip
     found = {
         name: [not each.bars(registry.build(name)) for each in (numbers, two, many)]

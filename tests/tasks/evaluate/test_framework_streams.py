@@ -1,12 +1,9 @@
-"""Learners of frameworks behind the protocol of rows; of some a stand-in."""
-
-import sys
-from types import SimpleNamespace
+"""Learners of frameworks behind the protocol of rows."""
 
 import numpy as np
 import pytest
 
-from leaseboard.tasks.evaluate.framework_streams import LEARNERS, RIVER, Asked
+from leaseboard.tasks.evaluate.framework_streams import LEARNERS
 from tests.played import CLASSES, MeanOfLabels, asked_for, played
 
 
@@ -52,7 +49,7 @@ def learnable(task, n=600):
 
 ONLY = {"amrules": "regression", "alma": "binary"}
 ABLE = [
-    (task, learner) for task in CLASSES for learner in RIVER if ONLY.get(learner, task) == task
+    (task, learner) for task in CLASSES for learner in LEARNERS if ONLY.get(learner, task) == task
 ]
 
 
@@ -60,7 +57,7 @@ ABLE = [
 def test_every_learner_learns_numbers_and_categories(task, learner):
     asked = asked_for(task, ("x2",))
     rows, labels = learnable(task)
-    _, reported = played(asked, RIVER[learner](asked), rows, labels)
+    _, reported = played(asked, LEARNERS[learner](asked), rows, labels)
 
     late = slice(300, None)
     if task == "regression":
@@ -70,53 +67,3 @@ def test_every_learner_learns_numbers_and_categories(task, learner):
     else:
         assert np.mean(reported[late].argmax(axis=1) == labels[late]) > 0.5
         assert reported.sum(axis=1).max() <= 1 + 1e-9
-
-
-class LastLabel:
-    """Stand-in for AutoVW, which keeps what it is given."""
-
-    AUTOMATIC = "_auto"
-
-    def __init__(self, **given):
-        self.given, self.seen, self.last = given, [], None
-
-    def predict(self, line):
-        self.seen.append(line)
-        return self.last or 0.0
-
-    def learn(self, line):
-        self.seen.append(line)
-        self.last = float(line.split("|")[0])
-
-
-@pytest.fixture
-def stand_ins(monkeypatch):
-    """Put a stand-in in the place of FLAML."""
-    monkeypatch.setitem(sys.modules, "flaml", SimpleNamespace(AutoVW=LastLabel))
-
-
-def test_autovw_predicts_lines_without_labels_whose_groups_are_namespaces(stand_ins):
-    asked = Asked("regression", 3, 0, ("x0", "x1", "x2"), (), (("x0", "x1"), ("x2",)))
-    model = LEARNERS["autovw"]["stock"](asked)
-    _, reported = played(asked, model, [[1, 0.5, -2], [0, 0, 0]], [4, 6])
-
-    assert reported[:, 0].tolist() == [0, 4]
-    assert model._model.seen == [
-        "|a 0:1.000000 1:0.500000|b 2:-2.000000",
-        "4.0 |a 0:1.000000 1:0.500000|b 2:-2.000000",
-        "|a 0:0.000000 1:0.000000|b 2:0.000000",
-        "6.0 |a 0:0.000000 1:0.000000|b 2:0.000000",
-    ]
-    assert model._model.given["random_seed"] == 3
-    assert model._model.given["max_live_model_num"] == 5
-    assert model._model.given["search_space"]["interactions"] == "_auto"
-
-
-def test_autovw_predicts_a_line_again_whose_label_comes_later(stand_ins):
-    """AutoVW compares a label to its last prediction."""
-    asked = asked_for("regression")
-    model = LEARNERS["autovw"]["stock"](asked)
-    played(asked, model, [[1, 0, 0], [2, 0, 0]], [4, 6], after=1)
-
-    first, second = (f"|a 0:{n}.000000 1:0.000000 2:0.000000" for n in (1, 2))
-    assert model._model.seen == [first, second, first, f"4.0 {first}", second, f"6.0 {second}"]
