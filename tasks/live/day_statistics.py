@@ -130,7 +130,7 @@ def of_errors(
         size, agreement = {"loss": float(losses.mean())}, _separation(labels, predictions)
     else:
         size = {"error": float(np.log(max(losses.mean(), 1e-12)))}
-        agreement = _agreement(labels, predictions)
+        agreement = labels.rank().corr(predictions.rank())  # NaN where one has one value only
     found = size | {"disagreement": -agreement}
     return {f"predictions: {statistic}": value for statistic, value in found.items()}
 
@@ -176,14 +176,6 @@ def _mix(values: pd.Series, usual: Mapping[str, float] | None) -> Signature:
 
 def _shares(values: pd.Series) -> pd.Series:
     return values.dropna().astype(str).value_counts(normalize=True).astype(np.float64)
-
-
-def _agreement(labels: pd.Series, predictions: pd.Series) -> float:
-    """Return the rank correlation; NaN where one of them has one value only."""
-    one, other = labels.rank().to_numpy(), predictions.rank().to_numpy()
-    if len(one) < 3 or np.ptp(one) == 0 or np.ptp(other) == 0:
-        return np.nan
-    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _separation(labels: pd.Series, probabilities: pd.DataFrame) -> float:
