@@ -8,14 +8,8 @@ from typing import Any
 import pandas as pd
 
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.live.candidates import (
-    CHALLENGER,
-    CHAMPION,
-    PREVIOUS,
-    REFERENCE,
-    evidence_so_far,
-)
-from leaseboard.tasks.live.record import ROLES, ModelRecord, in_words, measures_of, name_of
+from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, evidence_so_far
+from leaseboard.tasks.live.record import ModelRecord, in_words, measures_of, name_of
 from leaseboard.tasks.report import page as report
 from leaseboard.tasks.score.frame import short
 
@@ -26,10 +20,6 @@ MOST_INCIDENTS = 5
 LATELY = timedelta(days=7)
 """The days that the summary is of."""
 EMPHASIS = {"opened": "bad", "resolved": "good"}
-UNITS = {
-    "rmse": "Root of the mean squared error, in the unit of the target",
-    "brier": "Mean Brier score",
-}
 Row = dict[str, Any]
 
 
@@ -39,7 +29,7 @@ def build(record: ModelRecord, folder: Path) -> Path:
     said = list(answers(record).items())
     html = report.page_of(
         settings.name,
-        [losses(record), history(record), quarantine(record)],
+        [history(record), quarantine(record)],
         description=f"Predicts {data.target} with {settings.model.algorithm} from"
         f" {'/'.join(Path(data.pattern).parts[-2:])}. As of {record.now:%Y-%m-%d %H:%M} UTC.",
         answers=[said[:3], said[3:]],
@@ -47,34 +37,6 @@ def build(record: ModelRecord, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / PAGE, html.encode())
     return folder / PAGE
-
-
-def losses(record: ModelRecord) -> report.Section:
-    """Return a line for each candidate in a role and for each naive baseline, with gaps."""
-    title = "Quality by day"
-    if not record.days:
-        text = ["No prediction has met its label yet: figures begin with the first day that does."]
-        return report.Section("losses", title, nav="Quality", text=text)
-    measure, traces = record.measure, []
-    days = pd.date_range(min(record.days), max(record.days)).strftime("%Y-%m-%d")
-    for candidate in (*filter(None, map(record.in_role, ROLES)), *record.baselines):
-        is_baseline, found = candidate.role == REFERENCE, record.days_of(candidate.number)
-        label = name_of(candidate) + ("" if is_baseline else f" ({candidate.role})")
-        values = [measures_of(found[day])[measure] if day in found else None for day in days]
-        line = {
-            "width": 3 if candidate.role == CHAMPION else 1.6,
-            "dash": "dot" if is_baseline else "solid",
-        }
-        paint = report.colour(candidate.number)
-        traces.append(
-            report.scatter(label, days, values, paint, mode="lines+markers", line=line,
-                    marker={"size": 4}, connectgaps=False)
-        )  # fmt: skip
-    note = f"{UNITS[measure]}: less is better. The thick line is the champion, a thin one another"
-    note += " candidate, a dotted one a naive baseline. A gap is days without labels."
-    across = report.axis("", type="category", nticks=8)
-    figure = report.chart("Loss by day", note, traces, across, measure, 340, hovermode="x unified")
-    return report.Section("losses", title, nav="Quality", figures=[figure])
 
 
 def history(record: ModelRecord) -> report.Section:
