@@ -12,9 +12,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,12 +110,6 @@ class FrameworkProcess:
         """End it and all that it started, also while it works."""
         self._child.kill()
         self._folder.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class StreamSession(FrameworkProcess):
@@ -218,9 +213,6 @@ class SearchSession(FrameworkProcess):
         self.send(accuracy)
 
 
-ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
-"""Module of the system ``leaseboard``, which imports this one; so it is known by its name."""
-
 FOLDS = 5
 """Folds of our own estimator where time or groups divide the rows; else they are its default."""
 
@@ -286,13 +278,13 @@ class SystemFits:
             "task": self.dataset.task,
             "seconds": seconds,
             "root": str(IMPORTED_FROM),
-            "estimators": ESTIMATORS,
         }
         least, times = FIT_PATIENCE
-        with FrameworkProcess(
+        process = FrameworkProcess(
             python, "table", system, who=system, patience=least + times * seconds,
             fix=": lower the budget",
-        ) as process:  # fmt: skip
+        )  # fmt: skip
+        with closing(process):
             process.send(order)
             found: Record = process.receive()
             return found

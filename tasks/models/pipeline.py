@@ -70,7 +70,10 @@ class PipelineModel(TableModel):
         return np.asarray(self.estimator.predict_proba(self._typed(frame)), dtype=np.float64)
 
     def _typed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return typed(frame, self.columns) if self.columns else frame
+        """Return what it was fitted on: other columns are left out, absent ones are missing."""
+        if self.columns:
+            return typed(frame, self.columns)
+        return frame.reindex(columns=getattr(self.estimator, "feature_names_in_", frame.columns))
 
     def state(self) -> dict[str, Any]:
         """See `TableModel.state`; UsageError if the estimator holds types that are not trusted."""

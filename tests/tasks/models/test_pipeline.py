@@ -3,9 +3,11 @@
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.datasets
 import skops.io
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.preprocessing import FunctionTransformer
 
 from leaseboard.algorithms import plain
@@ -38,6 +40,14 @@ def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy
     assert np.mean(predicted == fitted.dataset.target.astype(str)) > 0.9
     assert 0.8 < fitted.test <= 1
     np.testing.assert_array_equal(predicted, fitted.model.predict(fitted.dataset.features))
+
+
+def test_a_column_that_the_contract_got_later_is_left_out_and_one_that_it_lost_is_missing():
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0]})
+    model = PipelineModel((), HistGradientBoostingRegressor(max_iter=1).fit(X, X["a"]))
+    found = model.predict(X)
+    assert model.predict(X.assign(late=1.0)[["late", "b", "a"]]).tolist() == found.tolist()
+    assert np.isfinite(model.predict(X[["a"]])).all()
 
 
 @pytest.mark.parametrize(
