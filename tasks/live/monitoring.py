@@ -143,8 +143,8 @@ def report_remarks(update: Update, kind: str, name: str, remarks: Sequence[Remar
         update.incident(kind, remark.key, f"{name}: {remark.text}")
 
 
-def report_ids(update: Update, batch: Batch, found: BatchRows, count: int) -> None:
-    """Report rows whose identity is that of others."""
+def report_rows(update: Update, batch: Batch, found: BatchRows, count: int) -> None:
+    """Report rows whose identity is that of others, and ones that came again, of no grown file."""
     if found.quarantined:
         reason = found.quarantined[0][1]
         again = BEGIN_AGAIN.format(id=update.settings.data.id) if OTHER_VALUES in reason else ""
@@ -152,10 +152,6 @@ def report_ids(update: Update, batch: Batch, found: BatchRows, count: int) -> No
             f"{batch.name}: {len(found.quarantined)} of {count} rows quarantined: {reason}{again}"
         )
         update.incident("ids", reason, what)
-
-
-def report_repeats(update: Update, batch: Batch, found: BatchRows, count: int) -> None:
-    """Report rows that came again, unless a file has grown."""
     if found.new and update.state.had_batch(name=batch.name):
         return  # as one to which each day is added
     if found.old:

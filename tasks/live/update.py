@@ -234,8 +234,7 @@ class Update:
             forgotten=self.state.forgotten(), early=self.state.early(),
         )  # fmt: skip
         found.erased = len(ids) - len(left)
-        monitoring.report_ids(self, batch, found, len(left))
-        monitoring.report_repeats(self, batch, found, len(left))
+        monitoring.report_rows(self, batch, found, len(left))
         for each in held.quarantined:
             row = frame.iloc[each.position]
             identity = text_of(row.get(data.id, ""))

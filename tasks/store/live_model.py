@@ -183,8 +183,7 @@ class State:
     def batches(self) -> list[dict[str, Any]]:
         """Return all batches, the oldest first."""
         table = self._tables.batches
-        found = self._all(sa.select(table).order_by(table.c.number))
-        return [row | {"counts": json.loads(row["counts"])} for row in found]
+        return self._all(sa.select(table).order_by(table.c.number))
 
     def quarantined_rows(self, limit: int = 1000) -> list[dict[str, Any]]:
         """Return the rows that were quarantined last, the newest first."""

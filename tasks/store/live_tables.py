@@ -64,7 +64,6 @@ def tables_of(name: str) -> Tables:
     columns = {
         "batches": (
             number(), given("name"), given("digest", DIGEST, unique=True), given("at", MOMENT),
-            given("counts"),
         ),
         "rows": (
             number(), given("id", unique=True), given("checksum", sa.BigInteger),
@@ -243,8 +242,7 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     """Write a batch and all that came of it."""
     batch = 0
     if changes.batch is not None:
-        values = dict(zip(("name", "digest"), changes.batch, strict=True))
-        values |= {"at": changes.at, "counts": json.dumps(changes.rows.counts())}
+        values = dict(zip(("name", "digest"), changes.batch, strict=True)) | {"at": changes.at}
         made = tables.batches.insert().values(values).returning(tables.batches.c.number)
         batch = int(connection.execute(made).scalar_one())
     columns = tables.rows.c
