@@ -9,27 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import (
-    check_consistent_length,
-    check_random_state,
-    column_or_1d,
-    compute_sample_weight,
-)
+from sklearn.utils import check_consistent_length, check_random_state, compute_sample_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    assert_all_finite,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.policy import RETIRE_AFTER
-from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
+from leaseboard.algorithms.tables.column_types import standard_types
 from leaseboard.tasks.evaluate.optimisers import KINDS
 from leaseboard.tasks.evaluate.scoring import FASTEST
 from leaseboard.tasks.evaluate.spaces import SUITED, Space, load_space
@@ -42,7 +32,12 @@ from leaseboard.tasks.models.automl.policy_search import (
     refuse_wide,
     span_of,
 )
-from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
+from leaseboard.tasks.models.automl.validation import (
+    complete_target,
+    default_cv,
+    folds_of,
+    warn_of_dates,
+)
 from leaseboard.tasks.preprocess.encoders import TableEncoder
 
 TRIALS_AS_SECONDS = 0.5
@@ -115,7 +110,8 @@ class AutoMLEstimator(BaseEstimator):
         """
         begin = time.process_time()
         budget, unit = self.check()
-        frame, target = self._checked(X, y)
+        frame, target = self._frame(X, reset=True), complete_target(self, y)
+        check_consistent_length(frame, target)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         algorithm = self._policy()
         weight, counted = self._weights(sample_weight, target)
@@ -238,16 +234,6 @@ class AutoMLEstimator(BaseEstimator):
     def _predict(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         return self.model_.predict(self.encoder_.transform(self._frame(X, reset=False)))
-
-    def _checked(self, X: Any, y: ArrayLike) -> tuple[pd.DataFrame, NDArray[Any]]:
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} requires y to be passed, but the target y is None")
-        frame = self._frame(X, reset=True)
-        target = column_or_1d(complete_labels(y), warn=True)
-        assert_all_finite(target, input_name="y")
-        check_consistent_length(frame, target)
-        return frame, target
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if not isinstance(X, pd.DataFrame):

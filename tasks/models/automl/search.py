@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, Environment, setting_names
@@ -33,11 +33,15 @@ from leaseboard.algorithms.events import (
     Started,
     of,
 )
-from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled
 from leaseboard.tasks.jobs.environments import resolve
 from leaseboard.tasks.machine.environment import without_autologging
-from leaseboard.tasks.models.automl.validation import Validation, audited, warn_of_dates
+from leaseboard.tasks.models.automl.validation import (
+    Validation,
+    audited,
+    complete_target,
+    warn_of_dates,
+)
 
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many compares two configurations that
@@ -345,15 +349,10 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows that can be indexed by number, and their labels."""
-        if y is None:
-            name = type(self).__name__
-            raise DataError(f"{name} requires y to be passed, but the target y is None")
-        X = np.asarray(X) if isinstance(X, (list, tuple)) else X
-        X, y = indexable(X.tocsr() if sparse.issparse(X) else X, complete_labels(y))
-        labels = column_or_1d(y, warn=True)
+        X, labels = np.asarray(X) if isinstance(X, (list, tuple)) else X, complete_target(self, y)
+        X, labels = indexable(X.tocsr() if sparse.issparse(X) else X, labels)
         if not len(labels):
             raise DataError("X has 0 sample(s), a minimum of 1 is required: give rows")
-        assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
         if (labels == labels[0]).all():
             raise DataError(f"y has one class, {labels[0]}: nothing can be learned")

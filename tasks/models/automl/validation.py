@@ -9,11 +9,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedGroupKFold, check_cv
 from sklearn.utils import column_or_1d
+from sklearn.utils.validation import assert_all_finite
 
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, Environment, play
+from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.seeds import generator
+from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.splits import deal, quotas
 
@@ -40,6 +43,16 @@ class Validation:
     train: tuple[Rows, ...]
     validation: tuple[Rows, ...]
     bagged: bool
+
+
+def complete_target(search: Any, y: Any) -> NDArray[Any]:
+    """Return the labels that a `search` is given; ValueError if some are missing."""
+    if y is None:
+        name = type(search).__name__
+        raise DataError(f"{name} requires y to be passed, but the target y is None")
+    target: NDArray[Any] = column_or_1d(complete_labels(y), warn=True)
+    assert_all_finite(target, input_name="y")
+    return target
 
 
 def folds_of(
