@@ -43,14 +43,17 @@ from leaseboard.algorithms.transcendental import exp_all
 PRIOR = 160.0
 """Answers as which the losses count that parts would have had."""
 
-TRUSTED, ALIKE = 4, 0.75
+TRUSTED, ALIKE = 6, 30.0
 """See `Weighed`."""
 
 PLACES = np.array([*range(N_PARTS), *[MEAN_PART, RIDGE_PART] * (TRUSTED - 1)])
 """The parts, as often as they count."""
 
-MEMORY = 1000.0
-"""Answers after which a loss counts 1/e."""
+MEMORIES = {300.0: 2 / 3, 4000.0: 1 / 3}
+"""Answers after which a squared loss counts 1/e, in each of the means, and its share."""
+
+TRUSTED_CLASSES, MEMORY_OF_CLASSES = 4, {1000.0: 1.0}
+"""The same of what predicts a class."""
 
 SCORES = 1000
 """Errors that intervals of forecasts are made of."""
@@ -62,7 +65,7 @@ LATER, ON_FEATURES, STALE, LAST, COMMON = range(5)
 """What predicts a class: the race without past labels; logistic regressions on features; the race
 by the last labels that are known; the last class; and the one that came most often."""
 
-PLACES_OF_CLASSES = np.array([*range(1 + COMMON), *[LATER, ON_FEATURES] * (TRUSTED - 1)])
+PLACES_OF_CLASSES = np.array([*range(1 + COMMON), *[LATER, ON_FEATURES] * (TRUSTED_CLASSES - 1)])
 """They, as often as they count."""
 
 MOST_PLACES = 16
@@ -103,33 +106,39 @@ class Weighed(Late):
     They are weighed as models are in `leaseboard.algorithms.online_automl.safe.mixture`, mean and
     ridge regression `TRUSTED` times; what they would have lost counts as `PRIOR` answers. Of
     predictions that wait together the errors are alike, so that n of them say less than n errors
-    that were known one after the other, and little more than one: as many as ``n**(1 - ALIKE)``.
+    that were known one after the other: as much as one, and of more than `ALIKE` as n / `ALIKE`.
+    It is the average of a mean that forgets fast and one that forgets slowly: what was best lately
+    need not be so for the next labels, which come after other predictions.
 
     Attributes
     ----------
     places : ndarray of int64
         The parts, as often as they count.
-    losses : ndarray of float64, shape (n_parts,)
-        Discounted squared losses.
-    mass : ndarray of float64, shape (1,)
+    losses : ndarray of float64, shape (n_memories, n_parts)
+        Squared losses, discounted by each memory.
+    mass : ndarray of float64, shape (n_memories,)
         Their number, discounted alike.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("losses", "mass")
 
-    def __init__(self, places: Slots = PLACES) -> None:
-        self.places, self.losses, self.mass = places, np.zeros(1 + places.max()), np.zeros(1)
+    def __init__(self, places: Slots = PLACES, memories: Mapping[float, float] = MEMORIES) -> None:
+        self.places = places
+        self.memories, self.shares = np.array([*memories.items()]).T
+        self.losses = np.zeros((len(memories), 1 + places.max()))
+        self.mass = np.zeros(len(memories))
 
     def mean(self, said: Doubles, lost: Doubles, waiting: int = 0) -> float:
-        """Return the posterior mean of the parts of a prediction, before which so many wait."""
-        losses, mass = PRIOR * lost + self.losses, PRIOR + float(self.mass[0])
-        mass /= (1.0 + waiting) ** ALIKE
-        return float(posterior_mean(said, self.places, losses, mass))
+        """Return the average posterior mean of parts, before whose prediction so many wait."""
+        known = zip(PRIOR * lost + self.losses, PRIOR + self.mass, strict=True)
+        n = min(1.0 + waiting, ALIKE)
+        means = [posterior_mean(said, self.places, losses, mass / n) for losses, mass in known]
+        return float(self.shares @ means)
 
     def learn(self, said: Doubles, label: float) -> None:
         """Take what the parts of a prediction have lost."""
-        kept = 1.0 - 1.0 / MEMORY
-        self.losses[:] = kept * self.losses + (said - label) ** 2
+        kept = 1.0 - 1.0 / self.memories
+        self.losses[:] = kept[:, None] * self.losses + (said - label) ** 2
         self.mass[:] = kept * self.mass + 1.0
 
 
@@ -271,7 +280,7 @@ class LateClasses(Weighed):
     """
 
     def __init__(self) -> None:
-        super().__init__(PLACES_OF_CLASSES)
+        super().__init__(PLACES_OF_CLASSES, MEMORY_OF_CLASSES)
 
     def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[Any, Doubles]:
         """See `Late.ask`; probabilities, or of an environment's two classes log odds."""
@@ -292,7 +301,7 @@ class LateClasses(Weighed):
             counts = np.array([1.0 - mean, 1.0 + mean])
             odds = 1.0 / (1.0 + exp_all(np.clip([-later, -ridge, -stale], -500.0, 500.0)))
             first, second, third = np.column_stack((1.0 - odds, odds))
-        wrong = (self.losses[LAST] + 1.0) / (self.mass[0] + 2.0)
+        wrong = (self.losses[0, LAST] + 1.0) / (self.mass[0] + 2.0)
         more = min(MOST_PLACES, max(0.0, (1.0 - wrong) / wrong - 1.0) ** 2)
         self.places = np.append(PLACES_OF_CLASSES, np.full(int(more), LAST))
         fourth = np.full(len(counts), wrong / max(1, len(counts) - 1))

@@ -10,7 +10,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Namespace, Origin, Stream, StreamEnvironment
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.online_automl.late import ALIKE, PRIOR, TRUSTED, LateNumbers
+from leaseboard.algorithms.online_automl.late import ALIKE, MEMORIES, PRIOR, TRUSTED, LateNumbers
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.racing import StreamRace
 from leaseboard.algorithms.online_automl.safe.later import (
@@ -45,15 +45,19 @@ def test_parts_are_weighed_by_what_they_said_when_it_was_said():
     waited = LateNumbers(())
     prediction, kept = waited.predict(parts_of(said))
     waited.predict(parts_of(said + 100))  # counts when it is answered
-    waited.answer(shown(2.5), 2.5, prediction, kept, 1)
+    for label in (2.5, 9.0):
+        waited.answer(shown(label), label, prediction, kept, 1)
 
-    losses, worth = PRIOR + (said - 2.5) ** 2, np.ones(N_PARTS)
+    worth, first, second = np.ones(N_PARTS), (said - 2.5) ** 2, (said - 9.0) ** 2
     worth[[MEAN_PART, RIDGE_PART]] = TRUSTED
-    for waiting in (0, 80):
-        mass = (PRIOR + 1) / (1 + waiting) ** ALIKE
-        weights = worth * np.exp(-0.5 * mass * (losses / losses.min() - 1))
+    for waiting, alike in (0, 1), (9, 10), (80, ALIKE):
+        expected = 0.0
+        for memory, share in MEMORIES.items():
+            losses, mass = PRIOR + (1 - 1 / memory) * first + second, PRIOR + 2 - 1 / memory
+            weights = worth * np.exp(-0.5 * mass / alike * (losses / losses.min() - 1))
+            expected += share * 10 * weights @ said / weights.sum()
         mean = waited.mean(10 * said, np.ones(N_PARTS), waiting)
-        assert mean == pytest.approx(10 * weights @ said / weights.sum())
+        assert mean == pytest.approx(expected)
     none = np.where(said == 1, np.inf, 1.0)  # this one has nothing to say
     assert LateNumbers(()).mean(np.where(said == 1, 1e9, 2.0), none) == 2.0
 
