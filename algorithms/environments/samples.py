@@ -24,19 +24,23 @@ from leaseboard.algorithms.events import Event, Parameters
 
 @dataclass(frozen=True, slots=True)
 class OutsideDecider:
-    """Search of scikit-learn's, and what it searches.
+    """Search of another library, and what it searches.
 
     Attributes
     ----------
+    system : str
+        Whose search it is, such as ``optuna``.
     settings : mapping of str to value
         Of the search, in that library's words where it has some.
-    configurations, rows : int
-        How many there are to choose from, and the rows of a full training.
+    configurations, rows, initial_rows : int
+        How many there are to choose from, the rows of a full training, and of a first probe.
     """
 
+    system: str
     settings: Mapping[str, Any]
     configurations: int
     rows: int
+    initial_rows: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class ProbeAsked:
 
 
 Deciders = Callable[[OutsideDecider, int], Any]
-"""Starts a search with a seed, which knows nothing yet.
+"""Starts a search with a seed, which knows nothing yet; SkipError where its library is missing.
 
 It has `hear`, which returns the `ProbeAsked` next, or at last the number of the configuration that
 is chosen, None if nothing could be trained; `report`, which takes the accuracy of what was asked
@@ -231,9 +235,12 @@ class SamplesEnvironment(SelectionEnvironment):
         return (yield from self._paid_for(configuration, trained, measure))
 
     def decider(self, which: OutsideDecider, seed: int) -> AbstractContextManager[Any]:
-        """Return a search of another library, which the context closes."""
+        """Return a search of another library, which the context closes.
+
+        Raises SkipError where that library is missing.
+        """
         if self._deciders is None:
-            raise SkipError("scikit-learn runs on jobs alone: take `leaseboard race`")
+            raise SkipError(f"{which.system} runs on jobs alone: take `leaseboard race`")
         return closing(self._deciders(which, seed))
 
     def confirm(self, configuration: int, least: float) -> bool:

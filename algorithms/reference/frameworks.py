@@ -15,55 +15,68 @@ from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model
 from leaseboard.algorithms.errors import unknown
 
-LEARNERS = {
-    **dict.fromkeys(("linear", "hat", "arf", "srp", "amf"), "all"),
-    "amrules": "numbers",
-    "alma": "two classes",
+LEARNERS: dict[str, dict[str, str]] = {
+    "autovw": {"stock": "numbers"},
+    "capymoa": {"arf": "all", "srp": "classes"},
+    "river": {
+        **dict.fromkeys(("linear", "hat", "arf", "srp", "amf"), "all"),
+        "amrules": "numbers",
+        "alma": "two classes",
+    },
 }
-"""What each learner of River predicts on a stream."""
+"""What each learner of a system predicts on a stream."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamFramework(Algorithm[StreamEnvironment]):
-    """Stream learner of River, set up as its documentation advises, in an environment of its own.
+    """Stream learner of another library, in an environment of its own.
 
     It runs where ``leaseboard frameworks install river`` has been, on the rows, the order and the
     loss of all others, and gets labels when all others do.
 
     Parameters
     ----------
+    system : str
+        ``river``, set up as its documentation advises; ``capymoa`` 0.15 at its defaults;
+        ``autovw``, AutoVW of FLAML 2.7 with Vowpal Wabbit 9, as in its notebook, on the dataset's
+        groups of columns as namespaces.
     learner : str
-        See `LEARNERS`: linear models whose gradient is clipped, a Hoeffding adaptive tree
-        (``hat``), an adaptive random forest (``arf``), streaming random patches (``srp``), an
-        aggregated Mondrian forest (``amf``), adaptive model rules (``amrules``), ALMA.
+        Which of that system's, see `LEARNERS`: linear models whose gradient is clipped, a
+        Hoeffding adaptive tree (``hat``), an adaptive random forest (``arf``), streaming random
+        patches (``srp``), an aggregated Mondrian forest (``amf``), adaptive model rules
+        (``amrules``), ALMA, and the stock AutoVW.
 
     Notes
     -----
     CPU and wall seconds are those of predicting and learning alone, of all threads;
     ``peak_memory_mb`` is the memory of its process. The event log does not hold what it does
     within.
+
+    AutoVW goes through a set in the order of memory addresses, so two runs of one seed may differ.
+    Its page knows regressions alone. By default it chooses by the absolute error
+    of predictions within the labels seen so far; it is scored by the squared one.
     """
 
     environment: ClassVar[str] = "stream"
     predicts_pending: ClassVar[bool] = True
-    system: ClassVar[str] = "river"
 
+    system: str = "river"
     learner: str = "linear"
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a learner that River does not have."""
-        if self.learner not in LEARNERS:
-            raise unknown("learner of river", self.learner, LEARNERS)
+        """Raise UsageError for a learner that the system does not have."""
+        if self.learner not in (known := LEARNERS.get(self.system, {})):
+            raise unknown(f"learner of {self.system}", self.learner, known)
 
     @property
     def many_classes(self) -> bool:  # type: ignore[override]
         """True if it predicts three and more classes."""
-        return LEARNERS[self.learner] == "all"
+        return LEARNERS[self.system][self.learner] in {"all", "classes"}
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
         """Capabilities on a stream."""
-        predicts = LEARNERS[self.learner]
+        predicts = LEARNERS[self.system][self.learner]
         if predicts == "all":
             return Algorithm.tasks
         return frozenset(("regression" if predicts == "numbers" else "classification",))
@@ -81,30 +94,10 @@ class StreamFramework(Algorithm[StreamEnvironment]):
             yield from one_model(env, session, settings_of(self))
 
 
-@dataclass(frozen=True, kw_only=True)
-class HalvingSearch(samples.SamplesAlgorithm):
-    """scikit-learn's successive halving over given configurations, the class itself.
+class OutsideSearch(samples.SamplesAlgorithm):
+    """Search of another library, which asks for probes one by one and then chooses."""
 
-    ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` runs in a process of its own and asks for
-    every fit, so it is charged as all others are.
-
-    Parameters
-    ----------
-    search : {"grid", "random"}
-        Of a given set the second draws as many candidates as there are: all of them.
-    folds : int
-        Of cross-validation, 5 by default as there, without the held-out rows. With 1
-        a fit is tested on held-out rows, as those of the others are.
-    factor : int
-        One of so many goes on, with so many times the rows.
-    min_resources : int or "exhaust"
-        Rows of the first round; ``exhaust``, the default there, has the last round take all.
-    """
-
-    search: Literal["grid", "random"] = "grid"
-    folds: Annotated[int, Field(ge=1, le=100)] = 5
-    factor: Annotated[int, Field(ge=2)] = 3
-    min_resources: Annotated[int, Field(ge=1)] | Literal["exhaust"] = "exhaust"
+    system: ClassVar[str]
 
     def run(self, env: samples.SamplesEnvironment, seed: int) -> Run:
         """Probe what it asks for, and crown what it chooses.
@@ -112,7 +105,9 @@ class HalvingSearch(samples.SamplesAlgorithm):
         If the budget ends first, the best configuration on the most rows is the answer.
         """
         distinct = yield from env.admit()
-        which = samples.OutsideDecider(settings_of(self), len(distinct), env.train_rows)
+        which = samples.OutsideDecider(
+            self.system, settings_of(self), len(distinct), env.train_rows, env.initial_rows
+        )
         known: dict[int, tuple[int, float]] = {}
         failed: dict[int, Probe] = {}
         with env.decider(which, seed) as session:
@@ -145,6 +140,64 @@ class HalvingSearch(samples.SamplesAlgorithm):
                 rows, accuracy = known.get(index, (0, 0.0))
                 why = f"{accuracy:.4f} at {rows} rows is not enough" if rows else "was never tried"
                 yield events.Eliminated(at=env.at, configuration=index, reason=why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalvingSearch(OutsideSearch):
+    """scikit-learn's successive halving over given configurations, the class itself.
+
+    ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` runs in a process of its own and asks for
+    every fit, so it is charged as all others are.
+
+    Parameters
+    ----------
+    search : {"grid", "random"}
+        Of a given set the second draws as many candidates as there are: all of them.
+    folds : int
+        Of cross-validation, 5 by default as there, without the held-out rows. With 1
+        a fit is tested on held-out rows, as those of the others are.
+    factor : int
+        One of so many goes on, with so many times the rows.
+    min_resources : int or "exhaust"
+        Rows of the first round; ``exhaust``, the default there, has the last round take all.
+    """
+
+    system: ClassVar[str] = "scikit-learn"
+
+    search: Literal["grid", "random"] = "grid"
+    folds: Annotated[int, Field(ge=1, le=100)] = 5
+    factor: Annotated[int, Field(ge=2)] = 3
+    min_resources: Annotated[int, Field(ge=1)] | Literal["exhaust"] = "exhaust"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunedStudy(OutsideSearch):
+    """Optuna with a pruner over given configurations, in its own environment.
+
+    It runs where ``leaseboard frameworks install optuna`` has been. A trial is one configuration
+    on growing samples, each tested on held-out rows; it reports every accuracy and asks whether it
+    is pruned. The best complete trial is the answer.
+
+    Parameters
+    ----------
+    pruner : {"median", "halving"}
+        Of trials of every configuration once, in a random order.
+    startup_trials : int
+        Of the median pruner: complete trials before it prunes any; 5 there.
+    min_resource : int or "auto"
+        Of the halving pruner: the first rung in first samples; ``auto`` is the default there.
+
+    Notes
+    -----
+    A sample is as many times the one before as the pruner's reduction factor, 4 by its default
+    for ``halving``, and 4 for ``median``, which has none.
+    """
+
+    system: ClassVar[str] = "optuna"
+
+    pruner: Literal["median", "halving"] = "median"
+    startup_trials: Annotated[int, Field(ge=0)] = 5
+    min_resource: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
 
 
 class OnTable(SystemsAlgorithm):

