@@ -175,8 +175,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         w : float
             Importance: learned as if seen so many times.
         """
-        if self._single is None or not self._single.learn(x, y, w):
-            self._learn(x, regression_label(y), w)
+        self._learn(x, regression_label(y), w)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
         """Learn a block in order, each example as by `learn_one`.
@@ -205,7 +204,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         ndarray of float32, shape (n_examples,)
             Progressive predictions: of each example before its label was learned.
         """
-        return self._learn_block(X, y, w)
+        return self._learn_block(X, y, w, predicts=True)
 
     def predict_many(self, X: ArrayLike) -> Any:
         """Predict the labels of a block of examples, none of which is learned.
