@@ -78,9 +78,6 @@ class Environment(ABC):
         What the budget counts, such as ``examples``, ``trials``, ``rows``, ``seconds``.
     budget : float
         Units that may be consumed.
-    seed : int
-        The environment's seed: splits and the draw of configurations. It is shared by all
-        algorithms of a repetition, so that they meet the same environment.
     at : float
         Units consumed until now: the `at` of every event.
     """
@@ -92,10 +89,10 @@ class Environment(ABC):
     budget: float
     at: float
 
-    def __init__(self, unit: str, budget: float, seed: int) -> None:
+    def __init__(self, unit: str, budget: float) -> None:
         if not budget >= 0:
             raise UsageError(f"a budget of {budget} {unit} is negative: give some, or 0 for none")
-        self.unit, self.budget, self.seed, self.at = unit, budget, seed, 0
+        self.unit, self.budget, self.at = unit, budget, 0
         self._cost: Cost | None = None
         self._notes: dict[str, float] = {}
         self._made: dict[Callable[..., Any], Any] = {}

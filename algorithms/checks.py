@@ -21,8 +21,9 @@ from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.errors import RuleBrokenError
+from leaseboard.algorithms.online.schema import Origin, Schema
 from leaseboard.algorithms.plugins import place
 from leaseboard.algorithms.seeds import generator
 
@@ -83,12 +84,17 @@ def _names(tiny: Tiny) -> tuple[str, ...]:
     return tuple("abcdefgh"[: tiny.choices])
 
 
+def schema_of(*names: str) -> Schema:
+    """Return the schema of columns with these names, each in a group of its own."""
+    places = tuple((place,) for place in range(len(names)))
+    return Schema(names, places, names, origins=tuple(map(Origin, names)))
+
+
 def _stream(tiny: Tiny) -> Environment:
     features, labels = _examples(tiny, 1 + (tiny.same or 0))
     names = _names(tiny)
-    namespaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
     labels, task, classes = _classes(labels, tiny)
-    stream = Stream(features, labels, namespaces, names, task, classes=classes)
+    stream = Stream(features, labels, schema_of(*names), task, classes=classes)
     return StreamEnvironment(stream, budget=tiny.budget)
 
 

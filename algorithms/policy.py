@@ -62,8 +62,6 @@ class Problem:
         Whether an arm has any hyperparameter at all.
     retire_after : int
         Failures alike in a row after which an arm is retired; 0 retires none.
-    names : tuple of str
-        Of the arms, where they have any.
     """
 
     n_arms: int
@@ -71,7 +69,6 @@ class Problem:
     unit: Unit = "trials"
     tunable: tuple[bool, ...] = ()
     retire_after: int = 0
-    names: tuple[str, ...] = ()
 
 
 class Policy:
@@ -119,7 +116,6 @@ class Policy:
         self.retired: Bools = np.zeros(n_arms, dtype=np.bool_)
         self.failure = [""] * n_arms
         self.failures_in_a_row = [0] * n_arms
-        self.order = list(range(n_arms))
         self._begin()
 
     def _begin(self) -> None:
@@ -130,7 +126,7 @@ class Policy:
         if not self.candidates.any():
             raise LeaseboardError("no arm is left to pull: all are retired or eliminated")
         if self.initial_round and self.t < self.problem.n_arms:
-            return self.order[self.t]
+            return self.t
         return int(self._choose())
 
     def update(self, arm: int, reward: float, cost: float = 1.0, failure: str = "") -> None:
@@ -219,11 +215,7 @@ class ArmPolicy(pulls.PullsAlgorithm):
     retire_after: Annotated[int, Field(ge=0)] = 0
 
     state: ClassVar[type[Policy]]
-    """What decides; a policy that is made otherwise overrides `policy`."""
-
-    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
-        """Return a fresh state for `problem`; Randomness comes only from `rng`."""
-        return self.state(problem, self, rng)
+    """What decides."""
 
     def start(self, problem: Problem, seed: int) -> Policy:
         """Return a fresh state for `problem`, whose randomness is that of `seed`.
@@ -236,11 +228,11 @@ class ArmPolicy(pulls.PullsAlgorithm):
                 f" not in {problem.unit}: change the environment's unit or take another policy"
             )
         problem = replace(problem, retire_after=self.retire_after)
-        return self.policy(problem, generator(seed, "policy"))
+        return self.state(problem, self, generator(seed, "policy"))
 
     def run(self, env: PullsEnvironment, seed: int) -> Run:
         """Pull arms until the budget ends or none is left; the answer is the best trial."""
-        problem = Problem(len(env.arms), env.budget, env.unit, env.tunable, names=tuple(env.arms))
+        problem = Problem(len(env.arms), env.budget, env.unit, env.tunable)
         policy = self.start(problem, seed)
         yield from env.admit()
         while env.at < env.budget and policy.candidates.any():

@@ -16,7 +16,6 @@ from benchmarks.timing import Timing, Way, measure, table, write
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, play
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
-from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.encoding import StreamOptions, as_stream
@@ -111,7 +110,7 @@ def _cache_pass(stream: Stream, folder: Path, n_models: int) -> Way:
 
 def vw_lines(stream: Stream) -> Iterator[str]:
     """Yield the stream in VW's text format as ChaCha's authors did: features with six decimals."""
-    schema = stream_schema(stream)
+    schema = stream.schema
     for row, label in zip(stream.features.tolist(), stream.labels.tolist(), strict=True):
         groups = (
             " ".join([name, *(f"{column}:{row[column]:.6f}" for column in columns)])

@@ -24,7 +24,7 @@ from leaseboard.algorithms.environments.stream import (
 )
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online.kernel import LOSSES, KernelModels
-from leaseboard.algorithms.online.schema import VANILLA, Schema, VWConfiguration, stream_schema
+from leaseboard.algorithms.online.schema import VANILLA, Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.streaming import (
@@ -248,7 +248,7 @@ class Offline(StreamAlgorithm):
             return
         stream = env.stream
         require_finite(stream, env.budget)
-        models = KernelModels(stream_schema(stream), 1, LOSSES[stream.task])
+        models = KernelModels(stream.schema, 1, LOSSES[stream.task])
         models.start(0, VWConfiguration())
         found = np.empty((env.budget, 1), np.float32)
         cut = max(1, round(self.share * env.budget))

@@ -85,8 +85,6 @@ class HoldoutEnvironment(PredictedEnvironment):
     Parameters
     ----------
     holdout : Holdout
-    seed : int
-        The environment's seed.
     passes : int
         How often the training rows may be learned.
     budget : int, optional
@@ -95,9 +93,7 @@ class HoldoutEnvironment(PredictedEnvironment):
 
     kind: ClassVar[str] = "holdout"
 
-    def __init__(
-        self, holdout: Holdout, seed: int = 0, passes: int = 1, budget: int | None = None
-    ) -> None:
+    def __init__(self, holdout: Holdout, passes: int = 1, budget: int | None = None) -> None:
         self.n_train: int = len(holdout.train.labels)
         available = self.n_train * passes
         most = available if budget is None else min(budget, available)
@@ -108,7 +104,7 @@ class HoldoutEnvironment(PredictedEnvironment):
         self.holdout = replace(holdout, train=train, test=replace(test, labels=test.labels[:0]))
         self._test_labels = test.labels
         task = "classes" if holdout.classes else holdout.task
-        super().__init__(train.labels, task, most, seed, min(self.n_train, most))
+        super().__init__(train.labels, task, most, min(self.n_train, most))
         self._squared_sum = 0.0
         self._test_error = math.nan
         self._given: Floats | None = None
@@ -171,27 +167,19 @@ class HoldoutEnvironment(PredictedEnvironment):
             metrics["progressive"] = self._progressive
         return Score(self._test_error, self.metric, "min", metrics)
 
-    def _judged(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """Return the labels of the test rows and their predictions; None before `submit`."""
-        given, labels = self._given, self._test_labels
-        if given is None:
-            return None
-        if self.holdout.task == "regression":
-            unit = np.float64(self.holdout.unit)
-            return labels * unit, given * unit
-        many = bool(self.holdout.classes)
-        truth, said = (labels, self._answers(given)) if many else (labels > 0, given > 0)
-        return truth.astype(int), said.astype(int)
-
     def measures(self) -> Measures:
         """Return the measures of the test rows; none before `submit`."""
-        answers = self._judged()
-        if answers is None:
+        given, labels = self._given, self._test_labels
+        if given is None:
             return {}
         if self.holdout.task == "regression":
-            return of_test("regression", *answers)
-        n_classes = len(self.holdout.classes)
-        return of_test("classification", *answers, self._given, n_classes=n_classes)
+            unit = np.float64(self.holdout.unit)
+            return of_test("regression", labels * unit, given * unit)
+        many = len(self.holdout.classes)
+        truth, said = (labels, self._answers(given)) if many else (labels > 0, given > 0)
+        return of_test(
+            "classification", truth.astype(int), said.astype(int), given, n_classes=many
+        )
 
     def bars(self, algorithm: Algorithm[Any]) -> str:
         """See `Environment.bars`: many algorithms know two classes, by the sign of a number."""
@@ -292,17 +280,13 @@ class SystemsEnvironment(Environment):
     task : {"classification", "regression"}
     budget : float
         In CPU seconds.
-    seed : int
-        The environment's seed.
     """
 
     kind: ClassVar[str] = "systems"
     to_be_spent: ClassVar[bool] = False
 
-    def __init__(
-        self, fits: Fits, truth: Values, task: str, budget: float = 30.0, seed: int = 0
-    ) -> None:
-        super().__init__("cpu_seconds", budget, seed)
+    def __init__(self, fits: Fits, truth: Values, task: str, budget: float = 30.0) -> None:
+        super().__init__("cpu_seconds", budget)
         self.task, self._fits, self._truth = task, fits, truth
         self._fit: SystemFit | None = None
         self._cost = Cost(spent_cpu_seconds=0.0)

@@ -129,8 +129,6 @@ class PullsEnvironment(Environment):
         In `unit`.
     unit : {"trials", "cpu_seconds", "wall_seconds"}
         Recorded seconds make a budget in time that is the same on every replay.
-    seed : int
-        The environment's seed.
     metric : str
         The name of the validation score.
     reserve : callable
@@ -153,13 +151,12 @@ class PullsEnvironment(Environment):
         trials: Trials,
         budget: float,
         unit: Unit = "trials",
-        seed: int = 0,
         metric: str = "validation_accuracy",
         *,
         shares: bool = False,
         reserve: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        super().__init__(unit, budget, seed)
+        super().__init__(unit, budget)
         self.metric = metric
         self.arms, self.tunable = trials.arms, trials.tunable
         self._best: Trial | None = None

@@ -140,8 +140,6 @@ class SamplesEnvironment(SelectionEnvironment):
     Parameters
     ----------
     probes : Probes
-    seed : int
-        The environment's seed: split, shuffle, draw of configurations, learners.
     budget : float, optional
         Training rows that may be consumed. The default, five full trainings of every
         configuration, is beyond what any algorithm here can use.
@@ -163,14 +161,13 @@ class SamplesEnvironment(SelectionEnvironment):
     def __init__(
         self,
         probes: Probes,
-        seed: int = 0,
         budget: float | None = None,
         initial_rows: int = 1000,
         deciders: Deciders | None = None,
     ) -> None:
         self.train_rows, self.test_rows = probes.train_rows, probes.test_rows
         most = 5.0 * len(probes.configurations) * self.train_rows
-        super().__init__(probes.configurations, seed, "rows", most if budget is None else budget)
+        super().__init__(probes.configurations, "rows", most if budget is None else budget)
         self.initial_rows = min(initial_rows, self.train_rows)
         self._probes, self._deciders = probes, deciders
 
@@ -287,8 +284,6 @@ class FoldsEnvironment(SelectionEnvironment):
     probes : Probes
         Which may hold no row out.
     folds : int
-    seed : int
-        The environment's: of the split, of the draw of configurations, of learners.
     budget : float, optional
         Fits that may be made; by default one of every configuration for each fold.
 
@@ -301,11 +296,9 @@ class FoldsEnvironment(SelectionEnvironment):
 
     kind: ClassVar[str] = "folds"
 
-    def __init__(
-        self, probes: Probes, folds: int, seed: int = 0, budget: float | None = None
-    ) -> None:
+    def __init__(self, probes: Probes, folds: int, budget: float | None = None) -> None:
         most = len(probes.configurations) * folds
-        super().__init__(probes.configurations, seed, "fits", most if budget is None else budget)
+        super().__init__(probes.configurations, "fits", most if budget is None else budget)
         self._probes, self.folds = probes, folds
 
     def test(self, configuration: int, fold: int) -> Generator[Event, None, Probe | None]:

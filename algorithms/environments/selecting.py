@@ -89,9 +89,9 @@ class SelectionEnvironment(Environment):
     to_be_spent: ClassVar[bool] = False
 
     def __init__(
-        self, configurations: Sequence[events.Parameters], seed: int, unit: str, budget: float
+        self, configurations: Sequence[events.Parameters], unit: str, budget: float
     ) -> None:
-        super().__init__(unit, float(budget), seed)
+        super().__init__(unit, float(budget))
         self.configurations = tuple(dict(each) for each in configurations)
         self.champion: int | None = None
         self._spent = Cost()

@@ -23,42 +23,13 @@ from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLea
 from leaseboard.algorithms.errors import DivergedError, SkipError
 from leaseboard.algorithms.events import Measured, Parameters
 from leaseboard.algorithms.measures import of_classes, of_margins, of_numbers
+from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.transcendental import exp_all
 
 CHECKED_ROWS = 1 << 16
 
 MOST_CLASSES = 1000
 """Of a stream: each has a probability in each example, and a learner has a model of each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Namespace:
-    """Run of neighbouring columns, ``features[:, start:stop]``, of a named group.
-
-    A group that has grown is several runs of one name.
-    """
-
-    name: str
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """User's column that a feature is made of.
-
-    Attributes
-    ----------
-    column : str
-    part : str
-        What of it, such as ``hour``; empty for its values themselves.
-    value : str
-        Where the feature is 1; empty if it is a number.
-    """
-
-    column: str
-    part: str = ""
-    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +42,14 @@ class Stream:
     labels : ndarray of float32, shape (n_examples,)
         The transformed target of a regression; for ``classification`` of two classes -1 or 1, of
         more the number of the class, from 0 in the order in which they come.
-    namespaces : tuple of Namespace
-        Disjoint, in column order, covering all columns.
-    names : tuple of str
-        The columns' names, by which Vowpal Wabbit hashes them.
+    schema : Schema
+        The columns: their names, their groups, and what each is made of.
     task : str
         ``regression`` or ``classification``.
     shift : float, optional
         Where labels are logarithms: the target is the exponential of a label, less this.
     classes : tuple of str
         The names of three and more classes, by number; empty otherwise.
-    origins : tuple of Origin
-        What each column is made of, if its name does not say so.
     births : tuple of int
         The example with which each column begins, ascending; empty where all are there from the
         first. Before it a column is 0, and a learner that grows does not know of it.
@@ -92,12 +59,10 @@ class Stream:
 
     features: NDArray[np.float32]
     labels: NDArray[np.float32]
-    namespaces: tuple[Namespace, ...]
-    names: tuple[str, ...]
+    schema: Schema
     task: str = "regression"
     shift: float | None = None
     classes: tuple[str, ...] = ()
-    origins: tuple[Origin, ...] = ()
     births: tuple[int, ...] = ()
     moments: NDArray[np.int64] | None = None
 
@@ -148,7 +113,7 @@ class PredictedEnvironment(Environment):
     labels : ndarray of float32
     task : str
         ``classes`` where these are numbers of classes.
-    budget, seed : int
+    budget : int
     end : int
         The number of examples that are scored, at which the loss is reported as well.
     """
@@ -156,10 +121,8 @@ class PredictedEnvironment(Environment):
     budget: int
     at: int
 
-    def __init__(
-        self, labels: NDArray[np.float32], task: str, budget: int, seed: int, end: int
-    ) -> None:
-        super().__init__("examples", budget, seed)
+    def __init__(self, labels: NDArray[np.float32], task: str, budget: int, end: int) -> None:
+        super().__init__("examples", budget)
         self._labels, self._task, self._end = labels, task, end
         self._sum, self._next_point = 0.0, 1
 
@@ -198,8 +161,6 @@ class StreamEnvironment(PredictedEnvironment):
     Parameters
     ----------
     stream : Stream
-    seed : int
-        The environment's seed.
     budget : int, optional
         Stop after so many examples; the whole stream by default.
     outside : Outside, optional
@@ -213,7 +174,6 @@ class StreamEnvironment(PredictedEnvironment):
     def __init__(
         self,
         stream: Stream,
-        seed: int = 0,
         budget: int | None = None,
         outside: Outside | None = None,
         arrival: Arrival = Arrival(),  # noqa: B008  (frozen)
@@ -223,7 +183,7 @@ class StreamEnvironment(PredictedEnvironment):
         features, labels = map(np.ascontiguousarray, (stream.features, stream.labels))
         self.stream = replace(stream, features=read_only(features), labels=read_only(labels))
         task = "classes" if stream.classes else stream.task
-        super().__init__(self.stream.labels, task, end, seed, end)
+        super().__init__(self.stream.labels, task, end, end)
         self.arrival = arrival
         self._recorded = np.empty(self.budget, dtype=np.float32)
         self._certain = np.empty(self.budget if stream.classes else 0)
@@ -301,29 +261,16 @@ class StreamEnvironment(PredictedEnvironment):
         metrics = {"models_per_example": live} | self._measures() | self._notes
         return Score(self._progressive, self.metric, "min", metrics)
 
-    def _judged(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
-        """Return the labels that were predicted and the predictions, -1 if of no class.
-
-        Numbers are in the target's own unit, classes are numbers; None if there are none yet.
-        """
-        both = self.stream.labels[: self.at], self._recorded[: self.at]
-        if not self.at:
-            return None
-        if self.stream.task == "regression":
-            return self.stream.in_own_unit(both[0]), self.stream.in_own_unit(both[1])
-        labels, said = both if self.stream.classes else (both[0] > 0, both[1] > 0)
-        return labels.astype(np.intp), said.astype(np.intp)
-
     def _measures(self) -> dict[str, float]:
-        answers = self._judged()
-        if answers is None:
+        """Return measures of what was predicted, of numbers in the target's own unit."""
+        labels, said = self.stream.labels[: self.at], self._recorded[: self.at]
+        if not self.at:
             return {}
-        labels, predictions = answers
         if self.stream.task == "regression":
-            return of_numbers(predictions, labels)
-        if self.stream.classes:
-            return of_classes(predictions, labels, self._certain[: self.at])
-        return of_margins(self._recorded[: self.at], self.stream.labels[: self.at])
+            return of_numbers(self.stream.in_own_unit(said), self.stream.in_own_unit(labels))
+        if not self.stream.classes:
+            return of_margins(said, labels)
+        return of_classes(said.astype(np.intp), labels.astype(np.intp), self._certain[: self.at])
 
     def bars(self, algorithm: Algorithm[Any]) -> str:
         """See `Environment.bars`: most algorithms predict numbers or two classes."""

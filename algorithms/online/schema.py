@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from leaseboard.algorithms.environments.stream import Origin, Stream
 
 CONSTANT_HASH = 11650396
 """Hash of the constant feature that VW adds to every example."""
@@ -130,6 +128,24 @@ VANILLA = {"interactions": [], "learning_rate": 0.5}
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """User's column that a feature is made of.
+
+    Attributes
+    ----------
+    column : str
+    part : str
+        What of it, such as ``hour``; empty for its values themselves.
+    value : str
+        Where the feature is 1; empty if it is a number.
+    """
+
+    column: str
+    part: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Schema:
     """Columns of dense examples.
 
@@ -193,6 +209,19 @@ class Schema:
                 found[column] = hash_name(self.features[column], seed) & self.mask
         return tuple(found)
 
+    def first(self, width: int) -> Schema:
+        """Return the schema of the first `width` columns."""
+        pairs = zip(self.namespaces, self.columns, strict=True)
+        own = {name: tuple(c for c in columns if c < width) for name, columns in pairs}
+        begun = {name: columns for name, columns in own.items() if columns}
+        return replace(
+            self,
+            namespaces=tuple(begun),
+            columns=tuple(begun.values()),
+            features=self.features[:width],
+            origins=self.origins[:width],
+        )
+
     def dimension(self, interactions: Sequence[Interaction] = ()) -> int:
         """Return d_c: the number of features, those that `interactions` induce included."""
         sizes = {
@@ -225,21 +254,6 @@ def generated(interaction: Interaction, full_names: bool) -> tuple[tuple[Any, ..
         return (len(unit), unit), unit
     keys = sorted((name[:1], hash_name(name, 0), name) for name in interaction)
     return tuple(keys), tuple(name for *_, name in keys)
-
-
-def stream_schema(stream: Stream, width: int | None = None) -> Schema:
-    """Return the schema of the first `width` columns of a stream, by default of all."""
-    known = len(stream.names) if width is None else width
-    columns: dict[str, list[int]] = {}
-    for run in stream.namespaces:
-        if run.start < known:
-            columns.setdefault(run.name, []).extend(range(run.start, min(run.stop, known)))
-    return Schema(
-        namespaces=tuple(columns),
-        columns=tuple(map(tuple, columns.values())),
-        features=stream.names[:known],
-        origins=(stream.origins or tuple(map(Origin, stream.names)))[:known],
-    )
 
 
 MAX_TERMS = 1 << 16

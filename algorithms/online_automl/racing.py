@@ -27,7 +27,7 @@ from leaseboard.algorithms.events import (
     ConfigurationScored,
     Event,
 )
-from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late import Late, Pending
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
@@ -80,7 +80,7 @@ class Racing(StreamAlgorithm):
         if budget == 0:
             return
         require_finite(stream, budget)
-        schema, names = stream_schema(stream, stream.width(0)), stream.classes
+        schema, names = stream.schema.first(stream.width(0)), stream.classes
         race: Any = (
             OneVsRest(
                 lambda own: self.race(own, seed, stream.task), schema, len(names), names=names
@@ -199,7 +199,7 @@ class StreamRace:
         race = self.race
         if race.at == self._rows.stop:
             self._rows, self._features = next(self._stretches)
-            schema = stream_schema(self._stream, self._features.shape[1])
+            schema = self._stream.schema.first(self._features.shape[1])
             race.require_fit(schema)
             self._events += race.grow(schema)
 

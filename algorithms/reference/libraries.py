@@ -21,7 +21,7 @@ from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.arrival import StreamLearner
 from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
 from leaseboard.algorithms.events import Parameters
-from leaseboard.algorithms.online.schema import VANILLA, Schema, stream_schema
+from leaseboard.algorithms.online.schema import VANILLA, Schema
 from leaseboard.algorithms.reference.ridge import one_hot
 
 
@@ -40,8 +40,7 @@ class VowpalWabbit(OneModel):
     def model(self, env: StreamEnvironment) -> StreamLearner:
         """Return the wheel's workspace."""
         stream, options = env.stream, shlex.split(self.options)
-        schema = stream_schema(stream)
-        return Wheel(schema, [*OPTIONS[stream.task], *options], len(stream.classes))
+        return Wheel(stream.schema, [*OPTIONS[stream.task], *options], len(stream.classes))
 
     def parameters(self) -> Parameters:
         """See `OneModel.parameters`."""

@@ -242,7 +242,7 @@ class Baselines(Saved):
         values : array-like, shape (n_rows,), optional
             Those of the column with which they come.
         """
-        rows, _ = self.features.encode(columns, learns=True)
+        rows, _ = self.features.encode(columns)
         losses, are_classes = dict[str, float](), self.task == "classification"
         if are_classes:
             self.classes = [*dict.fromkeys([*self.classes, *declared, *labels.tolist()])]

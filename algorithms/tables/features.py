@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.online.schema import Schema, hash_name
+from leaseboard.algorithms.online.schema import Origin, Schema, hash_name
 from leaseboard.algorithms.tables.row_reader import FEW, MISSING, RowReader, indicator, new_gaps
 from leaseboard.algorithms.tables.values import (
     LONGEST_LABEL,
@@ -331,16 +330,11 @@ class FeatureMap:
         return row
 
     def encode(
-        self, columns: Mapping[str, Column], *, learns: bool
+        self, columns: Mapping[str, Column]
     ) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-        """Encode the rows of columns of equal lengths, one after the other.
+        """Learn the rows of columns of equal lengths, one after the other.
 
-        Parameters
-        ----------
-        columns : dict
-        learns : bool
-            Give new features a place, and let each row be part of what fills later gaps;
-            otherwise each of the rows is taken for the next one.
+        New features get a place, and each row is part of what fills later gaps.
 
         Returns
         -------
@@ -355,12 +349,11 @@ class FeatureMap:
             example: Example = dict(zip(columns, row, strict=True))
             if not self.read_quickly(example):
                 found = self.values(example)
-                unknown = self.unknown(found) if learns else {}
-                if unknown:
+                if unknown := self.unknown(found):
                     self.add(unknown)
                     begins += [at] * len(unknown)
-                self.row(found, learns=learns)
-            elif learns:
+                self.row(found, learns=True)
+            else:
                 self.reader.learn_gaps()
             rows.append(self.example.copy())
         encoded = np.zeros((len(rows), self.n_features), dtype=np.float32)

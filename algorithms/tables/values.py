@@ -14,9 +14,8 @@ from typing import Any, Literal, NamedTuple, SupportsFloat
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.algorithms.online.schema import murmur3
+from leaseboard.algorithms.online.schema import Origin, murmur3
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.base import Cost
 from leaseboard.algorithms.environments.holdout import SystemFit
 from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
-from leaseboard.algorithms.environments.stream import Origin, Stream
+from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError
-from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online.schema import Origin
 from leaseboard.tasks.evaluate import framework_program, venv
 from leaseboard.tasks.evaluate.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
@@ -130,7 +130,7 @@ class StreamSession(FrameworkProcess):
         """Labels that are not sent yet."""
         self._columns = _columns(stream, with_categories=system not in ONE_HOT)
         names = [f"x{place}" for place in range(len(self._columns))]
-        groups = stream_schema(stream).columns if system in ONE_HOT else ()
+        groups = stream.schema.columns if system in ONE_HOT else ()
         binary = "regression" if stream.task == "regression" else "binary"
         python, who = venv.python(system), f"{system}'s {learner}"
         super().__init__(python, "stream", system, learner, who=who, patience=patience)
@@ -196,7 +196,7 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
     in which they came, and 0 for none.
     """
     found: dict[Any, list[int]] = {}
-    origins = stream.origins or map(Origin, stream.names)
+    origins = stream.schema.origins or map(Origin, stream.schema.features)
     for place, of in enumerate(origins):
         nominal = bool(of.value) and with_categories
         found.setdefault((of.column, of.part) if nominal else place, []).append(place)

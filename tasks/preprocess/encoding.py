@@ -6,7 +6,6 @@ import string
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.environments.arrival import IMMEDIATE, Arrival
-from leaseboard.algorithms.environments.stream import MOST_CLASSES, Namespace, Stream
+from leaseboard.algorithms.environments.stream import MOST_CLASSES, Stream
 from leaseboard.algorithms.errors import DataError, unknown
 from leaseboard.algorithms.tables.values import FLAGS, WEEKDAYS, date_parts, label, text_of
 from leaseboard.tasks.fetch import columns
@@ -240,24 +239,20 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     encoder = FeatureMap(options.namespaces)
     with naming(dataset.reference):
         try:
-            features, births = encoder.encode(_as_columns(rows, options), learns=True)
+            features, births = encoder.encode(_as_columns(rows, options))
         except ValueError as error:
             raise DataError(str(error)) from error
         narrow = in_float32(labels)
     schema, day = encoder.schema(), options.arrival.column
-    home = {c: name for name, own in zip(schema.namespaces, schema.columns, strict=True)
-            for c in own}  # fmt: skip
-    runs = [(name, [*run]) for name, run in groupby(sorted(home), key=home.__getitem__)]
-    spaces = tuple(Namespace(name, run[0], run[-1] + 1) for name, run in runs)
-    origins = schema.origins
     if options.encoding == "codes":
-        origins = tuple(replace(of, column=str(rows.columns[int(of.column)])) for of in origins)
+        named = (replace(of, column=str(rows.columns[int(of.column)])) for of in schema.origins)
+        schema = replace(schema, origins=tuple(named))
     if day and day not in rows:
         raise unknown("column of labels with=", day, [*rows])
     moments = np.asarray(pd.factorize(rows[day])[0]) if day else None
     many = classes if len(classes) > 2 else ()
-    return Stream(features, narrow, spaces, schema.features, dataset.task, shift, many, origins,
-                  tuple(births.tolist()), moments)  # fmt: skip
+    born = tuple(births.tolist())
+    return Stream(features, narrow, schema, dataset.task, shift, many, born, moments)
 
 
 def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> Order:

@@ -74,7 +74,7 @@ def stream(tiny):
 
 def samples(tiny):
     probes = checks.Learners(tiny)
-    return SamplesEnvironment(probes, 0, tiny.budget, initial_rows=100, deciders=TinySearch)
+    return SamplesEnvironment(probes, tiny.budget, initial_rows=100, deciders=TinySearch)
 
 
 def systems(tiny):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from leaseboard.algorithms.checks import schema_of
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.errors import DivergedError
@@ -13,7 +14,7 @@ TASKS = ("regression", "classification")
 
 
 def stream(task):
-    return StreamEnvironment(Stream(np.zeros((N, 1), np.float32), LABELS, (), ("x",), task))
+    return StreamEnvironment(Stream(np.zeros((N, 1), np.float32), LABELS, schema_of("x"), task))
 
 
 def holdout(task):

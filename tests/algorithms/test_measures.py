@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.checks import schema_of
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.measures import DIRECTIONS, of_classes, of_numbers
 
 finite = st.floats(-1e6, 1e6, width=32)
@@ -45,7 +46,7 @@ def test_classes_as_scikit_learn_measures_them(pairs):
 
 def test_an_environment_measures_in_the_targets_own_unit():
     labels = np.log(np.array([1.0, 10.0, 100.0]) + 5).astype(np.float32)
-    stream = Stream(np.zeros((3, 1), np.float32), labels, (Namespace("a", 0, 1),), ("x",), shift=5)
+    stream = Stream(np.zeros((3, 1), np.float32), labels, schema_of("x"), shift=5)
     env = StreamEnvironment(stream)
     list(env.record(np.log([6.0, 18.0, 101.0]).astype(np.float32)))
     found = env.score().metrics

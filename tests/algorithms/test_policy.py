@@ -131,7 +131,7 @@ class Indexed(Policy):
 
 def test_what_a_policy_remembers_and_whom_it_retires():
     policy = Indexed(Problem(4, 20, retire_after=2))
-    assert (policy.order, policy.select()) == ([0, 1, 2, 3], 0)
+    assert policy.select() == 0
     for arm, reward, cost, failure in (
         (0, 0.5, 2.0, ""), (1, 0.0, 1.0, "row 3"), (2, 0.0, 1.0, "a"), (3, 0.2, 1.0, ""),
         (0, 0.3, 1.0, ""), (2, 0.0, 1.0, "b"),

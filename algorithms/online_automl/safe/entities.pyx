@@ -63,7 +63,7 @@ def entity_columns(origins, means, seen):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.environments.stream import Origin
+    >>> from leaseboard.algorithms.online.schema import Origin
     >>> origins = [Origin("shop", "", "a"), Origin("shop", "", "b"), Origin("price")]
     >>> entity_columns(origins, np.array([0.5, 0.5, 7.0]), 40)
     ['shop']

@@ -15,10 +15,10 @@ from functools import cache, cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
 
-from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.online.schema import (
     MAX_TERMS,
     Interaction,
+    Origin,
     Schema,
     VWConfiguration,
     n_products,

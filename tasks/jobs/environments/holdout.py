@@ -92,7 +92,6 @@ class Options(KindOptions, SplitOptions):
         made_for = cls.passes if issubclass(cls, HoldoutAlgorithm) else 1
         return HoldoutEnvironment(
             parts or as_holdout(dataset, self, job.environment_seed),
-            job.environment_seed,
             self.passes or made_for,
             examples,
         )

@@ -107,7 +107,7 @@ class Options(KindOptions, splits.SplitOptions):
                 f"a budget of {budget:g} trials is smaller than the {len(trials.arms)} arms, and"
                 f" policies pull each once at first: give at least {len(trials.arms)}"
             )
-        return PullsEnvironment(trials, budget, self.unit, job.environment_seed, metric)
+        return PullsEnvironment(trials, budget, self.unit, metric)
 
 
 def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials:

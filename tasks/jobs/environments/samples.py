@@ -87,7 +87,7 @@ class SampleOptions(SelectionOptions):
         else:
             fits = learners.on_split(dataset, self, seed, parts)
             probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
-        return SamplesEnvironment(probes, seed, job.budget, self.initial_rows, SearchSession)
+        return SamplesEnvironment(probes, job.budget, self.initial_rows, SearchSession)
 
 
 class FoldOptions(SelectionOptions):
@@ -100,7 +100,7 @@ class FoldOptions(SelectionOptions):
         """Return the environment of `job` on `dataset`; probes are recorded in the store."""
         fits = learners.on_split(dataset, self, job.environment_seed, parts)
         probes = RecordedProbes(*fits, Store(), probe_seconds=self.probe_seconds)
-        return FoldsEnvironment(probes, self.folds, job.environment_seed, job.budget)
+        return FoldsEnvironment(probes, self.folds, job.budget)
 
 
 DEFAULT_BUDGET = 30.0
@@ -133,5 +133,4 @@ class SystemOptions(KindOptions, SplitOptions):
             labels_of(dataset)[test].astype(np.float64),
             dataset.task,
             DEFAULT_BUDGET if job.budget is None else job.budget,
-            seed,
         )

@@ -40,9 +40,8 @@ class Options(KindOptions, StreamOptions):
     def make(self, dataset: Dataset, job: Job, parts: Stream | None = None) -> StreamEnvironment:
         """Return the environment of `job` on `dataset`, or on the first `job.budget` examples."""
         examples = job.examples()  # before the data are encoded
-        seed = job.environment_seed
-        stream = parts or as_stream(dataset, self, seed)
-        return StreamEnvironment(stream, seed, examples, outside=_session, arrival=self.arrival)
+        stream = parts or as_stream(dataset, self, job.environment_seed)
+        return StreamEnvironment(stream, examples, outside=_session, arrival=self.arrival)
 
 
 def arrival_of_file(algorithm: str, data: str) -> Arrival:

@@ -247,7 +247,7 @@ class PolicySearch:
             if seconds:
                 budget = max(0.0, self.budget * (1 - RESERVED) - overhead)
             env = PullsEnvironment(
-                self.trials, budget, self.unit, self.seed, "reward",
+                self.trials, budget, self.unit, "reward",
                 shares=True, reserve=lambda: self.for_refits(budget),
             )  # fmt: skip
             with contextlib.suppress(NoTrialError):

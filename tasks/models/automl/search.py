@@ -341,11 +341,11 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
         probes = RecordedProbes(split, configurations, build, None, probe_seconds=None)
         if on_folds:
-            return FoldsEnvironment(probes, self.folds, seed)
+            return FoldsEnvironment(probes, self.folds)
         # Half of these are the first sample, to which a row of each class that it does not
         # have is added.
         initial = max(self.initial_rows, 2 * len(pd.unique(y)))
-        return SamplesEnvironment(probes, seed, initial_rows=initial)
+        return SamplesEnvironment(probes, initial_rows=initial)
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return rows that can be indexed by number, and their labels."""

@@ -30,7 +30,7 @@ def parity(seed, rows=20_000, variables=10, order=3):
     y = x[:, :order].prod(axis=1)
     train, test = Part(x[:rows], y[:rows]), Part(x[rows:], y[rows:])
     names = tuple(f"x{i + 1}" for i in range(variables))
-    return HoldoutEnvironment(Holdout(train, test, names, "classification"), seed)
+    return HoldoutEnvironment(Holdout(train, test, names, "classification"))
 
 
 def test_fallback_finds_parity_where_the_weights_do_not():

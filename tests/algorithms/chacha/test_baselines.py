@@ -8,16 +8,15 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.chacha.presets import Vanilla
-from leaseboard.algorithms.checks import Tiny, tiny_environment
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.checks import Tiny, schema_of, tiny_environment
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 
 
 def stream(n=600, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.choice([-1.0, 0.5, 1.0], (n, 4)).astype(np.float32)
     y = (x[:, 0] + 2 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
-    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate("abcd"))
-    return Stream(x, y, spaces, tuple("abcd"))
+    return Stream(x, y, schema_of(*"abcd"))
 
 
 def run(name, settings=None, seed=0, data=None):

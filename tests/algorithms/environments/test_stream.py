@@ -3,13 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.checks import schema_of
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 
 
 def stream(labels, task="regression", classes=()):
     labels = np.asarray(labels, dtype=np.float32)
     features = np.zeros((len(labels), 1), dtype=np.float32)
-    return Stream(features, labels, (Namespace("a", 0, 1),), ("x",), task, classes=classes)
+    return Stream(features, labels, schema_of("x"), task, classes=classes)
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=8))

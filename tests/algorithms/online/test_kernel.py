@@ -12,13 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online.kernel import LOGISTIC, LOSSES, SQUARED, KernelModels
-from leaseboard.algorithms.online.schema import (
-    Schema,
-    VWConfiguration,
-    generated,
-    hash_name,
-    stream_schema,
-)
+from leaseboard.algorithms.online.schema import Schema, VWConfiguration, generated, hash_name
 from leaseboard.algorithms.reference.libraries import OPTIONS, Wheel, text_line
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.encoding import as_stream
@@ -167,7 +161,7 @@ def test_identical_on_full_real_streams(name, interactions, mirror):
     stream = as_stream(loading.load(name, mirrors=(mirror,)))
     configuration = VWConfiguration(tuple(map(tuple, interactions)))
     given_ = stream.features, stream.labels, stream.task
-    assert_identical(*both(stream_schema(stream), configuration, *given_))
+    assert_identical(*both(stream.schema, configuration, *given_))
 
 
 SETS = ["ab", "ac", "bd", "cc", "aad", "abd", "abcd", "dd"]

@@ -5,7 +5,8 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.arrival import Arrival
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
+from leaseboard.algorithms.online.schema import Origin, Schema
 from tests.algorithms.played import ended
 
 
@@ -15,8 +16,8 @@ def errors_of(names, x, y, n_classes, labels):
     y = np.array([places.setdefault(each, len(places)) for each in y.tolist()], dtype=np.float32)
     classes = tuple(map(str, range(n_classes))) if n_classes > 2 else ()
     y = y if classes else 1 - 2 * y
-    spaces = (Namespace("all", 0, 2),)
-    stream, errors = Stream(x, y, spaces, ("a", "b"), "classification", classes=classes), {}
+    schema = Schema(("all",), ((0, 1),), ("a", "b"), origins=(Origin("a"), Origin("b")))
+    stream, errors = Stream(x, y, schema, "classification", classes=classes), {}
     for name in names:
         env = StreamEnvironment(stream, arrival=Arrival.parse(labels))
         ended(registry.build(name).run(env, 0))

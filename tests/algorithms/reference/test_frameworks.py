@@ -7,7 +7,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Cost, play
-from leaseboard.algorithms.checks import Tiny, tiny_environment
+from leaseboard.algorithms.checks import Tiny, schema_of, tiny_environment
 from leaseboard.algorithms.environments.samples import ProbeAsked, SamplesEnvironment
 from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import SkipError
@@ -45,7 +45,7 @@ class Reporting:
 
 def test_the_environment_scores_the_predictions_that_it_gets():
     outside, labels = Reporting(), np.arange(1, ROWS + 1, dtype=np.float32)
-    stream = Stream(np.ones((ROWS, 2), np.float32), labels, (), ("a", "b"))
+    stream = Stream(np.ones((ROWS, 2), np.float32), labels, schema_of("a", "b"))
     env = StreamEnvironment(stream, outside=outside)
 
     log = list(play("x", registry.build("river-arf"), env, 7))

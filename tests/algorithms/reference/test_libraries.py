@@ -4,6 +4,7 @@ import lightgbm
 import numpy as np
 import pytest
 
+from leaseboard.algorithms.checks import schema_of
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.reference.libraries import FIRST, SETTINGS, Refitted, RefittedLightGBM
@@ -38,8 +39,8 @@ def test_it_is_fitted_when_the_number_of_labels_has_doubled(block):
 
 def test_labels_that_come_later_fit_it_later():
     rows, labels = waves(700)
-    stream = Stream(rows, labels, ("a", "b", "c"), "regression")
-    env = StreamEnvironment(stream, 0, arrival=Arrival(after=100))
+    stream = Stream(rows, labels, schema_of("a", "b", "c"))
+    env = StreamEnvironment(stream, arrival=Arrival(after=100))
     list(RefittedLightGBM().run(env, 0))
 
     known = trees(rows[:400], labels[:400], objective="regression")

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms import plain, registry
+from leaseboard.algorithms.checks import schema_of
 from leaseboard.algorithms.environments.arrival import Arrival
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.measures import loss_of
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES, Baselines
 from tests.algorithms.played import ended
@@ -19,7 +20,7 @@ def stream(labels, features=None, task="regression"):
     labels = np.asarray(labels, dtype=np.float32)
     x = np.zeros((len(labels), 1)) if features is None else features
     names = tuple(map(str, range(x.shape[1])))
-    return Stream(np.asarray(x, np.float32), labels, (Namespace("a", 0, x.shape[1]),), names, task)
+    return Stream(np.asarray(x, np.float32), labels, schema_of(*names), task)
 
 
 def test_next_to_a_model_they_get_labels_as_on_an_environment():

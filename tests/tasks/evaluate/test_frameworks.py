@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from leaseboard.algorithms.checks import Tiny, tiny_environment
+from leaseboard.algorithms.checks import Tiny, schema_of, tiny_environment
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
-from leaseboard.algorithms.environments.stream import Origin, Stream
+from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.errors import DataError, DivergedError, LeaseboardError, SkipError
+from leaseboard.algorithms.online.schema import Origin
 from leaseboard.tasks.evaluate import framework_program, frameworks
 from leaseboard.tasks.evaluate.frameworks import (
     FrameworkProcess,
@@ -124,7 +125,7 @@ def begin(tmp_path, monkeypatch):
 
 
 def growing(n=4):
-    return Stream(np.zeros((n, 2), np.float32), np.ones(n, np.float32), (), ("a", "b"))
+    return Stream(np.zeros((n, 2), np.float32), np.ones(n, np.float32), schema_of("a", "b"))
 
 
 def test_rivers_predictions_come_block_by_block(begin):
@@ -187,7 +188,8 @@ def test_categories_stay_categories(begin):
     which = (stream.features[:, :1] > 0) * np.float32([1, -1]) + np.float32([0, 1])
     as_numbers = replace(stream, features=np.hstack([which, stream.features[:, 2:]]))
     texts = [Origin("kind", "", "u"), Origin("kind", "", "v")]
-    as_categories = replace(as_numbers, origins=(*texts, *map(Origin, stream.names[2:])))
+    schema = replace(stream.schema, origins=(*texts, *stream.schema.origins[2:]))
+    as_categories = replace(as_numbers, schema=schema)
 
     rows, labels = as_numbers.features[:60], stream.labels[:60]
     reported = begin(as_numbers).learn_many(rows, labels)

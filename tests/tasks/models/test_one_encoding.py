@@ -8,7 +8,6 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.stream import StreamEnvironment
-from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
@@ -92,7 +91,7 @@ def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(tabl
     assert np.float32(live_says).tolist() == said[:30]
     assert learned.measures["rmse"] == pytest.approx(environment.score().metrics["rmse"], rel=1e-5)
     assert going_on.model._features.schema() == model._features.schema()
-    assert stream_schema(environment.stream) == model._features.schema()
+    assert environment.stream.schema == model._features.schema()
 
 
 LABELS = {

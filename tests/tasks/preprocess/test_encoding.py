@@ -37,11 +37,11 @@ def stream(options=None, **columns):
 
 def test_namespaces_hold_the_ceiling_of_a_tenth_of_the_columns():
     for n_features, sizes in ((1, [1]), (10, [1] * 10), (11, [2] * 5 + [1]), (48, [5] * 9 + [3])):
-        spaces = stream(**{f"x{place}": [0.0, 1.0] for place in range(n_features)}).namespaces
+        schema = stream(**{f"x{place}": [0.0, 1.0] for place in range(n_features)}).schema
 
-        assert [space.stop - space.start for space in spaces] == sizes
-        assert spaces[-1].stop == n_features
-        assert [space.name for space in spaces] == list("abcdefghij"[: len(sizes)])
+        assert [len(columns) for columns in schema.columns] == sizes
+        assert sum(schema.columns, ()) == tuple(range(n_features))
+        assert schema.namespaces == tuple("abcdefghij"[: len(sizes)])
 
 
 def test_the_log_rule_of_the_authors_code():
@@ -63,9 +63,9 @@ def test_the_encoding_of_the_authors_next_to_ours():
 
     assert codes.features[:, 0].tolist() == [np.float32(1.234567), 0.0, 0.0]
     assert codes.features[:, 1].tolist() == [0.0, 2.0, 0.0]
-    assert codes.names == ("0", "1")  # by which the authors' text files name columns
-    assert [origin.column for origin in codes.origins] == ["a", "n"]
-    assert one_hot.names == ("a", "n=low", "n=high")
+    assert codes.schema.features == ("0", "1")  # by which the authors' text files name columns
+    assert [origin.column for origin in codes.schema.origins] == ["a", "n"]
+    assert one_hot.schema.features == ("a", "n=low", "n=high")
     assert one_hot.features[:, 1:].tolist() == [[1, 0], [0, 1], [1, 0]]
     assert one_hot.births == (0, 0, 1)
 
@@ -74,7 +74,7 @@ def test_a_gap_has_what_the_rows_before_let_expect_and_later_rows_change_nothing
     x, c = [1.0, 3.0, None, None, 100.0], ["u", "v", None, "u", "v"]
     found = stream(x=x, c=c)
 
-    assert found.names == ("c=u", "x", "c=v")
+    assert found.schema.features == ("c=u", "x", "c=v")
     assert found.features[:, 1].tolist() == [1, 3, 2, 2, 100]
     assert found.features[:, ::2].tolist() == [[1, 0], [0, 1], [0, 0], [1, 0], [0, 1]]
     other = stream(x=[*x[:3], -50.0, 9.0], c=[*c[:3], "new", "newer"]).features
@@ -88,7 +88,7 @@ def test_a_gap_has_what_the_rows_before_let_expect_and_later_rows_change_nothing
 def test_a_flag_with_gaps_is_a_number_however_it_is_written():
     found = stream(a=[True, None, False], b=["true", "FALSE", None], c=["yes", "no", "yes"])
 
-    assert found.names[:3] == ("a", "b", "c=yes")
+    assert found.schema.features[:3] == ("a", "b", "c=yes")
     assert found.features[:, :2].tolist() == [[1, 1], [1, 0], [0, 0.5]]
 
 
@@ -100,12 +100,12 @@ def test_a_csv_with_dates_is_a_stream(tmp_path):
         "2024-04-01T10:00:00+02:00,,2.5,5.5\n"
     )
     found = as_stream(load(f"file:{tmp_path / 'sales.csv'}?target=sold&task=regression"))
-    by_name = dict(zip(found.names, found.features.T.tolist(), strict=True))
+    by_name = dict(zip(found.schema.features, found.features.T.tolist(), strict=True))
 
     assert by_name["when_hour=9"] == [1, 1, 0]  # nine in the morning, in winter and summer time
     assert by_name["when_days"] == pytest.approx([0, 1, 2 + 1 / 24])
     assert by_name["day_weekday=saturday"] == [1, 0, 0]
-    made = {(origin.column, origin.part) for origin in found.origins}
+    made = {(origin.column, origin.part) for origin in found.schema.origins}
     assert made >= {("when", "hour"), ("when", "year sine"), ("day", "days"), ("price", "")}
 
 
@@ -131,7 +131,7 @@ def test_a_column_and_a_dictionary_read_every_kind_of_value_alike(kind):
     """A file's column, whose type pandas chose, against the values of requests."""
     column = tidy_frame(pd.DataFrame({"x": pd.Series(KINDS[kind], dtype=object)}))["x"]
     encoder, features, seen = FeatureMap(), FeatureMap(), []
-    found, _ = encoder.encode({"x": as_column(column)}, learns=True)
+    found, _ = encoder.encode({"x": as_column(column)})
     for value in KINDS[kind]:
         known = features.values({"x": value})
         features = features.extended(features.unknown(known))

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from leaseboard.algorithms.environments.stream import Namespace, Stream
+from leaseboard.algorithms.checks import schema_of
+from leaseboard.algorithms.environments.stream import Stream
 
 
 def stream_of(features, labels, task="regression"):
     features = np.ascontiguousarray(features, dtype=np.float32)
     n_features = features.shape[1]
     names = [*"abcdefghij", *(f"x{i}" for i in range(10, n_features))][:n_features]
-    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
     labels = np.asarray(labels, dtype=np.float32)
-    return Stream(features, labels, spaces, tuple(names), task)
+    return Stream(features, labels, schema_of(*names), task)
 
 
 def planes(n, seed=0):

@@ -8,8 +8,8 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.arrival import Arrival
-from leaseboard.algorithms.environments.stream import Namespace, Origin, Stream, StreamEnvironment
-from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
+from leaseboard.algorithms.online.schema import Origin, Schema
 from leaseboard.algorithms.online_automl.late import ALIKE, MEMORIES, PRIOR, TRUSTED, LateNumbers
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.racing import StreamRace
@@ -71,13 +71,10 @@ def test_the_baselines_of_the_protocol_are_its_own(labels):
     days = np.arange(n) // 24
     x[:, 1] = days
     origins = Origin("x"), Origin("day", "days")
-    stream = Stream(
-        x, y, (Namespace("all", 0, 2),), ("x", "day"), "regression", moments=days, origins=origins
-    )
+    schema = Schema(("all",), ((0, 1),), ("x", "day"), origins=origins)
+    stream = Stream(x, y, schema, "regression", moments=days)
     arrival, found = Arrival.parse(labels), []
-    race = StreamRace(
-        OnlineAutoML(b=2).race(stream_schema(stream), 0, "regression"), stream, n, LateNumbers(())
-    )
+    race = StreamRace(OnlineAutoML(b=2).race(schema, 0, "regression"), stream, n, LateNumbers(()))
     predict = race.late.predict
     race.late.predict = lambda parts, entity: found.append(parts.said) or predict(parts, entity)
     for _ in arrival.play(race, x, y, days):

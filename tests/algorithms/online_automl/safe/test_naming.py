@@ -2,8 +2,7 @@
 
 from itertools import pairwise
 
-from leaseboard.algorithms.environments.stream import Origin
-from leaseboard.algorithms.online.schema import Schema, VWConfiguration
+from leaseboard.algorithms.online.schema import Origin, Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.safe.representations import Words, represent
 
 

@@ -10,7 +10,6 @@ from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused, to_json
-from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.bayes import N_EXPERTS, regret_bound
 from leaseboard.algorithms.online_automl.safe.mixture import ALLOWED, FIRST, LOST
@@ -62,7 +61,7 @@ def guaranteed(ensemble):
 
 def assert_guarantee_against(choices, algorithm, x):
     """Let each choice make a label of the prediction."""
-    race, lost = algorithm.race(stream_schema(stream_of(x, x[:, 0])), 0, "regression"), 0.0
+    race, lost = algorithm.race(stream_of(x, x[:, 0]).schema, 0, "regression"), 0.0
     for _ in race.open():
         pass
     row = np.empty(x.shape[1], np.float32)
