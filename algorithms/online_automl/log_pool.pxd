@@ -14,7 +14,7 @@ References
 from leaseboard.algorithms.elementary cimport exp
 
 cdef enum:
-    MOST_POOLED = 4
+    MOST_POOLED = 5
 
 cdef extern from *:
     double _FORGETTING "0.999"  # what an example is worth one example later

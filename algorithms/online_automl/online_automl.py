@@ -44,10 +44,10 @@ class OnlineAutoML(Racing):
        (`leaseboard.algorithms.online_automl.safe.mixture`) of their posterior mean
        (`leaseboard.algorithms.online_automl.safe.mixture`) and the baselines.
        Next to it predict *members* that are not linear
-       (`leaseboard.algorithms.online_automl.members`): random trees, nearest neighbours, and
-       boosted trees that are fitted again to the last rows. They are granted leases of examples
-       by what they save for what they cost, and the prediction stays near the best of all that
-       was named.
+       (`leaseboard.algorithms.online_automl.members`): random trees, random Fourier features under
+       ridge, nearest neighbours, and boosted trees that are fitted again to the last rows. They
+       are granted leases of examples by what they save for what they cost, and the prediction
+       stays near the best of all that was named.
     3. The label arrives; all learn it.
     4. At the end of a round: the challenger that is proved better than C on the examples both have
        seen since it started (`leaseboard.algorithms.online_automl.safe.mixture`) becomes C, the
@@ -125,7 +125,7 @@ class OnlineAutoML(Racing):
     that with naive baselines, so that at all times the log loss is at most ln 7 + 1.6 nats above
     the best of them: the classes' frequencies, those after the last label and after the one a
     season ago, an online logistic regression and c_init, the last two no surer than 1 / (1000 +
-    t); the members' average adds ln 5 + 1.6
+    t); the members' average adds ln 6 + 1.6
     (`leaseboard.algorithms.online_automl.members.pool`). Of errors no such theorem holds: a
     predictor that must name one class can be made to err always.
 

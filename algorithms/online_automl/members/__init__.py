@@ -1,1 +1,1 @@
-"""Nonlinear members of the default: trees, neighbours, and their stack."""
+"""Nonlinear members of the default: trees, Fourier features, neighbours, and their stack."""

@@ -4,9 +4,9 @@ from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 from leaseboard.algorithms.online_automl.safe.mixture cimport Mixture
 
 cpdef enum:
-    N_MEMBERS = 3
-    N_STACKED = 4  # today's prediction and the members
-    N_EXPERTS = 5  # and their stack
+    N_MEMBERS = 4
+    N_STACKED = 5  # today's prediction and the members
+    N_EXPERTS = 6  # and their stack
 
 
 cdef class MemberPool:

@@ -2,36 +2,36 @@
 
 *Today's prediction* is that of the live models and the naive baselines
 (`leaseboard.algorithms.online_automl.safe.mixture`), of many classes that of all races
-(`leaseboard.algorithms.online_automl.one_vs_rest`). The members are trees,
+(`leaseboard.algorithms.online_automl.one_vs_rest`). The members are trees, Fourier features,
 neighbours and boosted trees; one without a lease is said to predict today's prediction. There are
 no boosted trees where LightGBM is not installed when a model begins.
 
 **Numbers.** Members are clipped to the range of labels. A recursive ridge regression that forgets
 *stacks* them: it predicts today's error by how far each member is from it. The prediction is made
-of the five as today's is made of models and baselines: their posterior mean, and an aggregate of
-that and of each of the five.
+of the six as today's is made of models and baselines: their posterior mean, and an aggregate of
+that and of each of the six.
 
 **Theorem.** For every sequence of labels, after each one, the squared loss is at most that of the
 best of today's prediction, the stack and the members plus the constant of
-`leaseboard.algorithms.online_automl.safe.mixture` with six experts, and so at most that of the
+`leaseboard.algorithms.online_automl.safe.mixture` with seven experts, and so at most that of the
 best naive baseline plus two such constants.
 
-*Proof.* The theorem of the aggregate, of which each of the five is an expert, and that of today's
+*Proof.* The theorem of the aggregate, of which each of the six is an expert, and that of today's
 prediction. ∎
 
 **Classes.** A logarithmic pool *stacks* today's prediction and the members [1]_: it predicts in
 proportion to Π_m p_m(k)^w_m, with weights w that learn online, by a step of Newton's method on the
 log loss for each label, whose curvature forgets. At first it is today's prediction. The probability
-that is predicted is the average of the five by Bayes' rule
+that is predicted is the average of the six by Bayes' rule
 (`leaseboard.algorithms.online_automl.safe.bayes`).
 
-**Theorem.** For every sequence of examples, after each one, the log loss is at most ln 5 + A,
-3.21 nats, above that of the best of today's prediction, the stack and the members, and so at most
-ln 5 + A + c above that of the best expert of today's prediction, where its own theorem has the
-constant c: ln 7 + A for two classes, ln 6 + A for more. None of the five gives a class less than
+**Theorem.** For every sequence of examples, after each one, the log loss is at most ln 6 + A,
+3.39 nats, above that of the best of today's prediction, the stack and the members, and so at most
+ln 6 + A + c above that of the best expert of today's prediction, where its own theorem has the
+constant c: ln 7 + A for two classes, ln 6 + A for more. None of the six gives a class less than
 `LEAST` over the number of classes. The example with which a class comes is left out.
 
-*Proof.* Bayes' rule over the five, then over today's experts. ∎
+*Proof.* Bayes' rule over the six, then over today's experts. ∎
 
 **Leases.** ChaCha gives leases of examples to configurations that all cost the same. Members of a pool do
 not: on a linear stream trees say nothing that the linear models do not, and would take most of the
@@ -56,7 +56,7 @@ import numpy as np
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.online_automl.members import boosted
-from leaseboard.algorithms.online_automl.members.learners import Neighbours
+from leaseboard.algorithms.online_automl.members.learners import FourierRidge, Neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
 from leaseboard.algorithms.online_automl.safe.mixture import PREFERENCE
@@ -71,7 +71,7 @@ from leaseboard.algorithms.reference.steps cimport add_moments, standardise
 from leaseboard.algorithms.online_automl.safe.expansion cimport N_SIMPLE, RIDGE
 
 cdef enum:
-    BOOSTED = 2  # the last of the members
+    BOOSTED = 3  # the last of the members
 
 # What an example is worth to the stack of numbers one example later; the variance of each of its
 # weights at first, and at most, where errors of today's have variance 1; the times of the mean
@@ -98,15 +98,15 @@ OPERATIONS = 1000.0
 TODAY_OPERATIONS = 8000.0
 """What the prediction without members costs, for numbers and for two classes."""
 
-KINDS = RandomTrees, Neighbours, boosted.BoostedTrees
-MOST_COLUMNS = 1024, 64, 128
+KINDS = RandomTrees, FourierRidge, Neighbours, boosted.BoostedTrees
+MOST_COLUMNS = 1024, 64, 64, 128
 """The members, and the most columns of each: random columns of more say little, of more all
 examples are about as far away as the nearest, and of more a fit takes too long."""
 
-FIRST_LEASES = (TRIAL, TRIAL, 4 * TRIAL)
+FIRST_LEASES = (TRIAL, TRIAL, TRIAL, 4 * TRIAL)
 """Examples of the first lease of each: boosted trees say little before their fourth fit."""
 
-SHOWN = ("live models", "trees", "neighbours", "boosted trees", "stack")
+SHOWN = ("live models", "trees", "Fourier features", "neighbours", "boosted trees", "stack")
 """What users call today's prediction, the members and their stack."""
 
 
@@ -314,7 +314,7 @@ cdef class MemberPool:
         """Return whether a member has a lease."""
         return (
             self._leases[0, AWAKE] > 0.0 or self._leases[1, AWAKE] > 0.0
-            or self._leases[BOOSTED, AWAKE] > 0.0
+            or self._leases[2, AWAKE] > 0.0 or self._leases[BOOSTED, AWAKE] > 0.0
         )
 
     cdef void ask(
@@ -325,7 +325,7 @@ cdef class MemberPool:
         cdef double *moments = &self.moments[0, 0]
         cdef Given given = Given(example, &self._standard[0], target, worth, self._looked)
         # The example standardised by those before.
-        if self._leases[1, AWAKE] > 0.0:
+        if self._leases[1, AWAKE] > 0.0 or self._leases[2, AWAKE] > 0.0:
             standardise(example, moments, d, self.seen[0], &self._standard[0])
         if worth > 0.0:
             self.seen[0] += 1.0
@@ -351,13 +351,13 @@ cdef class NumberPool(MemberPool):
 
     Attributes
     ----------
-    weights, covariance : ndarray of float64, shapes (3,) and (3, 3)
+    weights, covariance : ndarray of float64, shapes (4,) and (4, 4)
         Of the stack.
     noise : ndarray of float64, shape (3,)
         Today's squared errors and their number, which forget; and 1 after the first example, which
         shows nothing but where 0 is.
     known : Mixture
-        Of the five.
+        Of the six.
     """
 
     kept = (*MemberPool.kept, "weights", "covariance", "noise", "known")
@@ -370,11 +370,11 @@ cdef class NumberPool(MemberPool):
         self.known.begin(np.zeros(0, dtype=np.int64))
 
     def said(self):
-        """Return what each member said of the example that was looked at last, shape (3,)."""
+        """Return what each member said of the example that was looked at last, shape (4,)."""
         return np.asarray(self._found)[:, 0]
 
     def weighed(self):
-        """Return the weights of the five: in the posterior mean, and next to it in the aggregate."""
+        """Return the weights of the six: in the posterior mean, and next to it in the aggregate."""
         losses, shares = self.known.losses, self.known.aggregated[FIELDS:]
         best = losses.min()
         fall = min(self.known.totals[ETA], 1e300)
@@ -394,7 +394,7 @@ cdef class NumberPool(MemberPool):
     cdef void consult(self, Row row) noexcept:
         cdef double values[N_EXPERTS]
         cdef double today = row.prediction, worth = row.importance if row.learns else 0.0
-        # Where none has a lease today's prediction is everyone's, and all five lose alike.
+        # Where none has a lease today's prediction is everyone's, and all six lose alike.
         if not self.any_awake():
             error = today - <double>row.label
             lost = worth * (error * error)
@@ -408,7 +408,7 @@ cdef class NumberPool(MemberPool):
         for m in range(N_MEMBERS):
             values[1 + m] = min(max(self._found[m, 0], row.low), row.high)
         self.stack(values, row, worth)
-        # The mixture of the five.
+        # The mixture of the six.
         row.prediction = self.known.predict(values, row.high - row.low)
         if worth > 0.0:
             self.known.learn(values, 0, row)
@@ -476,11 +476,11 @@ cdef class ClassPool(MemberPool):
 
     Attributes
     ----------
-    weights, curvature : ndarray of float64, shapes (4,) and (4, 4)
+    weights, curvature : ndarray of float64, shapes (5,) and (5, 5)
         Of the stack.
     bayes : ndarray of float64
         See `leaseboard.algorithms.online_automl.safe.bayes`.
-    lost : ndarray of float64, shape (7,)
+    lost : ndarray of float64, shape (8,)
         The log loss of each expert and of the average, and the largest excess at any time of the
         latter over that of the best expert.
     came : ndarray of float64, shape (n_classes,)
@@ -509,7 +509,7 @@ cdef class ClassPool(MemberPool):
         super().grow(n_features, n_classes)
 
     def weighed(self):
-        """Return the weights of the five."""
+        """Return the weights of the six."""
         return np.array(self.bayes[1:])
 
     def notes(self):
@@ -538,8 +538,8 @@ cdef class ClassPool(MemberPool):
         cdef double *experts = &self._experts[0]
         cdef double *stacked = experts + N_STACKED * k
         cdef bint awake = self.any_awake()
-        # The four that are stacked, bounded from below, and their stack; then the average of the
-        # five. Where none has a lease today's prediction is everyone's.
+        # The five that are stacked, bounded from below, and their stack; then the average of the
+        # six. Where none has a lease today's prediction is everyone's.
         if awake:
             self.ask(example, today, number, worth)
             for m in range(N_STACKED):

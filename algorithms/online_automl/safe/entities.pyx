@@ -5,9 +5,8 @@ Where a column of texts has few values that repeat, or a column is named, each v
 all examples, so that it is near them while it has few examples. Next to it predict the same with
 the mean of its last errors, which a drift changes at once; the mean of the entity's labels; and
 the last one, alone, with the mean step of the entity, and with the mean step of all. The
-regressions are exact after each example, by a recursion of the inverse
-
-    P ← P - P x xᵀ P / (1 + xᵀ P x),    w ← w + P x (y - xᵀ w).
+regressions are exact after each example, by the recursion of
+`leaseboard.algorithms.online_automl.members.learners`.
 """
 
 import numpy as np
@@ -16,6 +15,7 @@ from libc.math cimport fabs, sqrt
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.buffers cimport Buffers
+from leaseboard.algorithms.online_automl.members.learners cimport shrink
 from leaseboard.algorithms.online_automl.safe.expansion cimport FeatureExpansion, Row
 from leaseboard.algorithms.online_automl.safe.mixture cimport worth_later
 from leaseboard.algorithms.online_automl.safe.scale cimport COUNT as SEEN, HIGH, LOW
@@ -116,7 +116,7 @@ cdef class Entities(Buffers):
     cdef public double[::1] _steps, _losses, _times
     cdef public double[:, ::1] _place, _weights, _past
     cdef public double[:, :, ::1] _inverse
-    cdef double[::1] _row, _gain, _said
+    cdef double[::1] _row, _gain, _nothing, _said
 
     def __init__(self, column, origins, moments, gamma, number=None):
         self.column, self.gamma, self.is_named = column, gamma, number is not None
@@ -145,7 +145,8 @@ cdef class Entities(Buffers):
         inverse, k = np.zeros((n, size, size)), min(size, before.shape[2])
         inverse[:] = np.eye(size)
         inverse[: len(before), :k, :k] = before[:, :k, :k]
-        self._row, self._gain = np.ones(size), np.zeros(size)
+        self._row = np.ones(size)
+        self._gain, self._nothing = np.zeros((2, size))
         self.put(
             of=np.where(own & (not self.is_named), np.cumsum(own), 0),
             time=np.array(days[:1], dtype=np.int64),
@@ -260,28 +261,19 @@ cdef class Entities(Buffers):
 
     cdef void move(self, Py_ssize_t number, double label, double worth) noexcept nogil:
         """Take an example into a regression."""
-        # The gain is √s P x, with s the step: so P stays symmetric.
+        # Move the weights along the gain, which is scaled by the step.
         cdef Py_ssize_t size = self._row.shape[0]
         cdef const double *row = &self._row[0]
         cdef double *weights = &self._weights[number, 0]
         cdef double *gain = &self._gain[0]
         cdef double *inverse = &self._inverse[number, 0, 0]
-        cdef double error = label, variance = 0.0, step
-        worth = min(worth, _FARTHEST)
-        for j in range(size):
-            gain[j] = 0.0
+        cdef double error = label
         for k in range(size):
             error -= weights[k] * row[k]
-            for j in range(size):
-                gain[j] += row[k] * inverse[k * size + j]
+        step = shrink(row, min(worth, _FARTHEST), inverse, &self._nothing[0], gain, size, size)
+        step = sqrt(step) * error
         for k in range(size):
-            variance += row[k] * gain[k]
-        step = sqrt(worth / (1.0 + worth * variance))
-        for k in range(size):
-            gain[k] *= step
-        # Move the weights along it, and take its products from P.
-        for k in range(size):
-            weights[k] += step * error * gain[k]
+            weights[k] += step * gain[k]
             for j in range(size):
                 inverse[k * size + j] -= gain[k] * gain[j]
 

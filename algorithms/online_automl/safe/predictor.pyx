@@ -7,6 +7,8 @@ other.
 
 import numpy as np
 
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms import plain
@@ -23,8 +25,12 @@ from leaseboard.algorithms.online_automl.safe.expansion cimport (
 from leaseboard.algorithms.online_automl.safe.bayes cimport EXCESS, LogOdds
 from leaseboard.algorithms.online_automl.safe.mixture cimport SHARE_OF_BOUND, Mixture
 from leaseboard.algorithms.online_automl.safe.scale cimport MEAN, deviation
+from leaseboard.algorithms.tables.row_reader cimport RowReader
 
 from leaseboard.algorithms.online_automl.safe.scale import STABLE_FROM
+from leaseboard.algorithms.tables.values import LARGEST, MOST
+
+cdef double _LARGEST = LARGEST, _MOST = MOST
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
 """The simple models that, with the model in slot 0, the prediction stays near the best of; of more
@@ -243,3 +249,54 @@ cdef class OneExample(RowCalls):
         self.row.looked = self.repeats() and learns and self.ensemble.looked is self
         self.ensemble.looked = None if learns else self
         return self.ensemble.take(self.row)
+
+
+@cython.final
+cdef class SingleExample:
+    """Way of one example after another, each in the row of a reader.
+
+    Parameters
+    ----------
+    race : Race
+    reader : RowReader
+    reads : bool
+        Whether the reader knows all of an example.
+    decide : callable
+        Is called where a decision is due.
+
+    Attributes
+    ----------
+    one : RowCalls or ClassRow
+        See `leaseboard.algorithms.online_automl.race.Race.bind`.
+    """
+
+    cdef object decide
+    cdef readonly object one
+    cdef RowCalls calls  # the same, where it is compiled
+    cdef RowReader reader
+    cdef bint reads
+
+    def __init__(self, race, RowReader reader, bint reads, decide):
+        self.reader, self.reads, self.decide = reader, reads, decide
+        self.one = race.bind(reader.example)
+        self.calls = self.one if isinstance(self.one, RowCalls) else None
+
+    def predict(self, x):
+        """Return the prediction of an example; None if it is odd, and to be read otherwise."""
+        if not self.reads or not self.reader.read(x):
+            return None
+        return self.one.predict() if self.calls is None else self.calls.predict_row()
+
+    def learn(self, x, y, w):
+        """Learn a number, and return True; False if anything is odd, and nothing is learned."""
+        if not self.reads or not PyFloat_CheckExact(w) or not PyFloat_Check(y):
+            return False
+        cdef double label = PyFloat_AS_DOUBLE(y), importance = PyFloat_AS_DOUBLE(w)
+        if not 1e-30 < importance <= _MOST or not -_LARGEST <= label <= _LARGEST:
+            return False
+        if not self.reader.read(x):
+            return False
+        self.reader.learn_gaps()
+        if self.calls.learn_row(label, importance):
+            self.decide()
+        return True

@@ -23,6 +23,7 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late import Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import racing_of
+from leaseboard.algorithms.online_automl.safe.predictor import SingleExample
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.values import (
@@ -69,6 +70,7 @@ class OnlineModel:
         self._pending = Pending(max_pending)
         self._late = self._racing.late(self._task)
         self.about: dict[str, Any] = {}
+        self._single: SingleExample | None = None
         self._refuses = ""  # why a model that was loaded here cannot learn
 
     # The stream
@@ -102,8 +104,12 @@ class OnlineModel:
         return rest
 
     def _predict(self, x: Example) -> Any:
-        self._row(x)  # which is the race's
-        return 0.0 if self._race is None else self._race.calls.predict()
+        race = self._race
+        if race is None:
+            self._row(x)  # refused alike
+            return 0.0
+        found = (self._single or self._bind()).predict(x)
+        return race.predict(self._row(x)) if found is None else found
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
@@ -128,13 +134,11 @@ class OnlineModel:
             self._features.row(values, learns=True)
         race = self._race
         assert race is not None
-        if race.calls.learn(label, importance):
+        if (self._single or self._bind()).one.learn(label, importance):
             self._record(race.decide())
 
-    def _learn_block(
-        self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None, *, predicts: bool = False
-    ) -> Floats:
-        """Learn a block as its examples one by one; return progressive predictions if asked."""
+    def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
+        """Learn a block as its examples one by one; return progressive predictions of numbers."""
         labels, examples = labels_of(y), examples_of(X)
         if len(labels) != len(examples):
             raise ValueError(f"{len(labels)} labels for {len(examples)} examples: give one each")
@@ -143,9 +147,13 @@ class OnlineModel:
         predictions = np.zeros(len(labels), dtype=np.float32)
         weighed = zip(examples, labels.tolist(), importances.tolist(), strict=True)
         for i, (x, label, importance) in enumerate(weighed):
-            if predicts:
+            if self._task != "regression":
+                self._learn(x, label, importance)
+            elif self._single is not None and self._single.learn(x, label, importance):
+                predictions[i] = self._single.one.said
+            else:
                 predictions[i] = self._predict(x)
-            self._learn(x, label, importance)
+                self._learn(x, label, importance)
         return predictions
 
     def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:
@@ -166,14 +174,25 @@ class OnlineModel:
         if race is None:
             race = self._new_race(features.schema())
             events: Iterable[Event] = list(race.open())
-            self._race = race
+            self._features, self._race = features, race
         else:
             schema = features.schema()
             race.require_fit(schema)
+            self._features, self._single = features, None
             events = race.grow(schema)
-        self._features = features
         self._record(events)
-        race.bind(features.example)
+
+    def _bind(self) -> SingleExample:
+        """Return the way of single examples, for as long as they have these features."""
+        race, reader = self._race, self._features.reader
+        assert race is not None
+
+        def decide() -> None:
+            self._record(race.decide())
+
+        reads = not self.entity and not self._refuses
+        self._single = SingleExample(race, reader, reads, decide)
+        return self._single
 
     def _new_race(self, schema: Schema) -> Race:
         race = self._racing.race(replace(schema, entity=self.entity), self.seed, self._task)
@@ -255,7 +274,6 @@ class OnlineModel:
         if state["race"] is not None:
             self._race = self._new_race(self._features.schema())
             self._race.fill(state["race"])
-            self._race.bind(self._features.example)
             pool = self._pool()
             self._refuses = "" if pool is None else pool.missing
         self.about = dict(state["about"])

@@ -70,9 +70,9 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         The live models: hyperparameters, examples learned, lease, loss.
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
-        ``neighbours``, ``boosted trees`` if LightGBM was installed when the model began, and the
-        ``stack`` of them; of each its ``weight`` in the prediction, ``has_lease``, and
-        microseconds an example, by a count of operations (``us``).
+        ``Fourier features``, ``neighbours``, ``boosted trees`` if LightGBM was installed when the
+        model began, and the ``stack`` of them; of each its ``weight`` in the prediction,
+        ``has_lease``, and microseconds an example, by a count of operations (``us``).
     history : list of Event
         Decisions so far: what was admitted, leased, paused, promoted.
     n_pending, n_dropped : int

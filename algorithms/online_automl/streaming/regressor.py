@@ -72,9 +72,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         The live models: hyperparameters, examples learned, lease, loss.
     members : list of dict
         What predicts together: the ``live models`` with their naive baselines, ``trees``,
-        ``neighbours``, ``boosted trees`` if LightGBM was installed when the model began, and the
-        ``stack`` of them; of each its ``weight`` in the prediction, ``has_lease``, and
-        microseconds an example, by a count of operations (``us``).
+        ``Fourier features``, ``neighbours``, ``boosted trees`` if LightGBM was installed when the
+        model began, and the ``stack`` of them; of each its ``weight`` in the prediction,
+        ``has_lease``, and microseconds an example, by a count of operations (``us``).
     history : list of Event
         Decisions so far: what was admitted, leased, paused, promoted.
     n_pending, n_dropped : int
@@ -175,7 +175,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         w : float
             Importance: learned as if seen so many times.
         """
-        self._learn(x, regression_label(y), w)
+        if self._single is None or not self._single.learn(x, y, w):
+            self._learn(x, regression_label(y), w)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
         """Learn a block in order, each example as by `learn_one`.
@@ -204,7 +205,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         ndarray of float32, shape (n_examples,)
             Progressive predictions: of each example before its label was learned.
         """
-        return self._learn_block(X, y, w, predicts=True)
+        return self._learn_block(X, y, w)
 
     def predict_many(self, X: ArrayLike) -> Any:
         """Predict the labels of a block of examples, none of which is learned.

@@ -153,7 +153,7 @@ def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkey
     assert not {each["member"]: each["has_lease"] for each in again.members}["boosted trees"]
     pool = again._race.ensemble.pool
     assert not pool.boosts
-    assert not len(values_of(pool.members[-1], ["roots"])["roots"])
+    assert not len(values_of(pool.members[3], ["roots"])["roots"])
 
 
 def test_what_begins_to_predict_has_little_weight_before_it_has_shown_anything():

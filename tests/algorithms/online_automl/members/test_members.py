@@ -8,7 +8,7 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from leaseboard.algorithms.online_automl.members import trees
-from leaseboard.algorithms.online_automl.members.learners import NEAREST, Neighbours
+from leaseboard.algorithms.online_automl.members.learners import NEAREST, FourierRidge, Neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 
 
@@ -64,6 +64,26 @@ def test_neighbours_are_those_of_scikit_learn(make, n_classes):
         prior = 0.5 if n_classes else 0.0
         expected = (said + prior / max(1, n_classes)) / (weights.sum() + prior)
         np.testing.assert_allclose(found[t], expected, atol=0.01)
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("make", SETS)
+def test_fourier_features_are_under_the_ridge_regression_on_all_before(make, n_classes):
+    rows, labels = make(300)
+    rows, targets = standard(rows), targets_of(labels, n_classes)
+    member = FourierRidge(rows.shape[1], n_classes)
+    found = member.learn(rows, targets)
+
+    x = np.column_stack((np.ones(300), np.cos(rows @ member.directions + member.phases)))
+    y = np.eye(n_classes)[targets.astype(int)] if n_classes else (targets - targets[0])[:, None]
+    for t in range(10, 300, 13):
+        weights = np.linalg.solve(x[:t].T @ x[:t] + np.eye(x.shape[1]), x[:t].T @ y[:t])
+        expected = x[t] @ weights
+        if n_classes:
+            expected = np.maximum(expected, 1e-3) / np.maximum(expected, 1e-3).sum()
+        else:
+            expected = expected + targets[0]
+        np.testing.assert_allclose(found[t], expected, atol=1e-6)
 
 
 def reference_trees(member, rows, targets, n_classes):

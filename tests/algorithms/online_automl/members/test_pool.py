@@ -103,7 +103,7 @@ def test_the_members_are_reported(kind):
     pool = pool or model._race.races[0].ensemble.pool
     for m in range(len(members)):
         pool.leases.end(m, pool.at)
-    assert [each["weight"] for each in model.members] == [1.0, *[0.0] * 4]
+    assert [each["weight"] for each in model.members] == [1.0, *[0.0] * 5]
     assert not any(each["has_lease"] for each in model.members)
 
 

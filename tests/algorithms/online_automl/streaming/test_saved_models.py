@@ -18,7 +18,7 @@ from leaseboard.algorithms.online_automl.streaming import (
 )
 
 EVAL = {"algorithm": "chacha", "b": 3}
-UNFIT = "is not a model of the format leaseboard-model 8, or a damaged one: learn"
+UNFIT = "is not a model of the format leaseboard-model 7, or a damaged one: learn"
 
 
 def product(n=400, d=4):
