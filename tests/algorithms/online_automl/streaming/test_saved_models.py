@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import io
+import json
 import pickle
 import zipfile
 
 import numpy as np
 import pytest
 
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import to_json
 from leaseboard.algorithms.online_automl.streaming import (
@@ -18,7 +21,7 @@ from leaseboard.algorithms.online_automl.streaming import (
 )
 
 EVAL = {"algorithm": "chacha", "b": 3}
-UNFIT = "is not a model of the format leaseboard-model 7, or a damaged one: learn"
+UNFIT = "is not a model of the format leaseboard-model 8, or a damaged one: learn"
 
 
 def product(n=400, d=4):
@@ -67,6 +70,26 @@ def test_an_unpickled_model_and_a_copy_are_the_same_model(kind):
     for one in (model, *doubles):
         one.learn_many(x, labels)
     assert {double.dump() for double in doubles} == {model.dump()}
+
+
+def form(value):
+    """Return of what types and shapes a state is, of a list those of its first value."""
+    if isinstance(value, dict):
+        return {str(name): form(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [*map(form, value[:1])]
+    return f"{value.dtype}{value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def test_what_files_hold_has_another_form_in_another_version_alone():
+    x, y = product(60)
+    forms = []
+    for model, labels in ((OnlineAutoMLRegressor(), y), (OnlineAutoMLClassifier(), y > 3)):
+        model.learn_many(x, labels)
+        model.predict_one({0: 1.0}, id="waits")
+        forms.append(form(model.state()))
+    digest = hashlib.sha256(json.dumps(forms, sort_keys=True).encode()).hexdigest()[:12]
+    assert (plain.VERSION, digest) == (8, "37804231a0fd"), "another form: raise the version"
 
 
 # Files that hold something else
