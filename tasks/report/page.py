@@ -239,6 +239,7 @@ def page_of(
 
     style, code = ((Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
                    for name in ("report.css", "report.js"))  # fmt: skip
+    drawn = pictures or any(each.figures for each in sections)
     return _environment().get_template("page.html").render(
         title=title,
         sections=sections,
@@ -246,7 +247,7 @@ def page_of(
         answers=answers,
         pictures=pictures,
         style=Markup(style),  # noqa: S704  (our own files)
-        plotly=Markup(get_plotlyjs()),  # noqa: S704
+        plotly=Markup(get_plotlyjs() if drawn else ""),  # noqa: S704
         code=Markup(code),  # noqa: S704
     )  # fmt: skip
 

@@ -25,6 +25,7 @@ def test_the_page_is_whole_loads_nothing_and_says_first_what_is_wrong(built, liv
     assert all(value.startswith(("#", "data:,")) for value in read.loads)
     assert {value[1:] for value in read.loads if value.startswith("#")} <= set(read.ids)
     assert "<b>" not in content, "names are text, not markup"
+    assert "Plotly" not in content, "it has no chart"
     assert "price has moved <b>" in " ".join(read.words)
     assert read.words[read.words.index("incidents") + 1].startswith("1 open incident: since ")
     assert str(lived.settings.contract.parent) not in content
