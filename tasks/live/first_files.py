@@ -170,11 +170,12 @@ def infer(
       the largest gap between them.
     """
     rules, frame = {}, standard_columns(frame)
-    if target in frame and frame[target].isna().all():
-        raise UsageError(
-            f"column {target!r} has no value in the first {len(frame)} rows: begin with files that"
-            " have labels"
-        )
+    for name in (target, time):
+        if name in frame and frame[name].isna().all():
+            raise UsageError(
+                f"column {name!r} has no value in the first {len(frame)} rows: begin with files"
+                " that have some"
+            )
     for name in map(str, frame):
         if name == id:
             rules[name] = ColumnRule(kind="text")

@@ -56,10 +56,11 @@ def test_a_column_without_a_value_is_reported_with_its_first_and_learned_by_the_
     assert models(world)[1][1] == 60 + 60
 
 
-def test_a_target_without_a_value_says_what_to_begin_with(world):
+@pytest.mark.parametrize("name", ["revenue", "when"])
+def test_a_target_or_time_without_a_value_says_what_to_begin_with(world, name):
     world.settings.contract.unlink()
-    world.deliver(0, world.day(0).assign(revenue=None))
-    with pytest.raises(UsageError, match="column 'revenue' has no value in the first 20 rows"):
+    world.deliver(0, world.day(0).assign(**{name: None}))
+    with pytest.raises(UsageError, match=f"column '{name}' has no value in the first 20 rows"):
         world.begin()
 
 
