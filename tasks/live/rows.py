@@ -156,6 +156,11 @@ def to_json(values: Any) -> str:
     return json.dumps(values, separators=(",", ":"), sort_keys=True)
 
 
+def _given(values: Values) -> bytes:
+    """Return what is not missing: a column that the contract got later changes no earlier row."""
+    return to_json({name: each for name, each in values.items() if each is not None}).encode()
+
+
 def label_of(row: StoredRow) -> Any:
     """Return the label of a labelled row."""
     assert row.label is not None
@@ -174,7 +179,7 @@ def identify(rows: Iterable[CheckedRow], data: DataSettings) -> list[str]:
     for row in rows:
         values = row.values | {name: at.isoformat() for name, at in row.moments.items()}
         del values[data.target]
-        digest = hashlib.blake2b(to_json(values).encode(), digest_size=16).hexdigest()
+        digest = hashlib.blake2b(_given(values), digest_size=16).hexdigest()
         found.append(f"{digest}-{seen[digest]}" if digest in seen else digest)
         seen[digest] += 1
     return found
@@ -205,7 +210,7 @@ def sort_rows(
         values = {n: each for n, each in row_values.items() if n not in (data.target, data.id)}
         label = row_values[data.target]
         text, came = to_json(values), None if label is None else to_json(label)
-        checksum, before = zlib.crc32(text.encode()), seen.get(identity)
+        checksum, before = zlib.crc32(_given(values)), seen.get(identity)
         if before is None and alone:
             if came is not None:
                 found.early[identity] = came

@@ -56,6 +56,19 @@ def test_a_column_without_a_value_is_reported_with_its_first_and_learned_by_the_
     assert models(world)[1][1] == 60 + 60
 
 
+@pytest.mark.parametrize("identity", ["order", None])
+def test_rows_that_come_again_are_the_same_when_the_contract_has_got_a_column(tmp_path, identity):
+    world = Late(tmp_path, KEEP if identity else KEEP.replace(", id: order", ""))
+    world.live(0, 1)
+    contract = world.settings.contract
+    contract.write_text(contract.read_text().replace(
+        "columns:\n", "columns:\n  late: {kind: number, missing: 1}\n"
+    ))  # fmt: skip
+    world.deliver(2, pd.concat([world.day(number) for number in (1, 2)]))
+    counts = {name: n for name, n in world.update(2).counts.items() if n}
+    assert counts == {"new": 20, "labels": 20, "repeated": 20}
+
+
 @pytest.mark.parametrize("name", ["revenue", "when"])
 def test_a_target_or_time_without_a_value_says_what_to_begin_with(world, name):
     world.settings.contract.unlink()
