@@ -349,10 +349,14 @@ def benchmark(
     return outcome
 
 
+_PARTS = "*.py", "*.html", "*.css", "*.js"
+"""Of the code of boards and pages; tools and editors leave other files next to it."""
+
+
 def _state(suite: Suite, found: Sequence[Result], uri: str) -> str:
     """Return a digest of all that the record of a run depends on."""
     jobs = sorted([result.key, result.started] for result in found)
-    code = hash_of(path for path in (ROOT / "tasks").rglob("*.*") if path.suffix != ".pyc")
+    code = hash_of(file for kind in _PARTS for file in (ROOT / "tasks").rglob(kind))
     about = {"suite": suite.model_dump_json(), "uri": uri, "ui": mlflow_ui(uri), "jobs": jobs}
     return results.digest_of(about | {"code": code})
 

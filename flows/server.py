@@ -104,7 +104,7 @@ def answers(port: int) -> bool:
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
 ANSWER_SECONDS = 10.0
-"""Time that a server may take to answer."""
+"""Time that a server may take to answer, and Prefect's client to connect, which tries 4 times."""
 _BATCHED = {
     # By default each change of a task's state is a transaction of its own, which searches all task
     # runs of the past: the cost of a job would grow with the history.
@@ -149,7 +149,7 @@ class PrefectServer(Service):
                 f"port {port} is taken: set PREFECT_API_URL to use that server,"
                 " or name another --port"
             )
-        self.url, self._log = f"http://127.0.0.1:{port}/api", log
+        self.url, self._port, self._log = f"http://127.0.0.1:{port}/api", port, log
         own = {k: v for k, v in os.environ.items() if k != "PREFECT_API_URL"}
         own |= _BATCHED | SAFE_PATH
         own = _PAGE | own if scheduling else own | _UNUSED
@@ -168,7 +168,7 @@ class PrefectServer(Service):
         Raises LeaseboardError if it ends, or does not answer in time.
         """
         deadline = time.monotonic() + seconds
-        while fault_of(self.url):
+        while not answers(self._port) or fault_of(self.url):
             code = self.exit_code()
             if code is not None or time.monotonic() > deadline:
                 what = "did not answer in time" if code is None else f"ended with exit code {code}"
@@ -192,12 +192,17 @@ def server_log() -> Path:
 
 def fault_of(url: str) -> Exception | None:
     """Return why Prefect's server at `url` does not answer, with the key that Prefect knows."""
+    import httpx
     from prefect import settings
     from prefect.client.orchestration import get_client
 
-    asked = {settings.PREFECT_API_URL: url, settings.PREFECT_API_REQUEST_TIMEOUT: ANSWER_SECONDS,
-             settings.PREFECT_CLIENT_MAX_RETRIES: 0}  # fmt: skip
-    with settings.temporary_settings(asked), get_client(sync_client=True) as client:
+    asked = {settings.PREFECT_API_URL: url, settings.PREFECT_CLIENT_MAX_RETRIES: 0}
+    # Options of its own make it another client than that of the flow run that this is called in.
+    own = {"timeout": httpx.Timeout(ANSWER_SECONDS, connect=ANSWER_SECONDS / 5)}
+    with (
+        settings.temporary_settings(asked),
+        get_client(httpx_settings=own, sync_client=True) as client,
+    ):
         return client.api_healthcheck()
 
 

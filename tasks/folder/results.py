@@ -390,7 +390,7 @@ def locked(out: Path, *, shared: bool = False) -> Iterator[None]:
 
     - `shared`: let others in that share it.
     """
-    with (out / LOCK).open("w") as lock:
+    with (out / LOCK).open("a+") as lock:  # NFS shares a file that can be read, and no other
         try:
             fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError as error:

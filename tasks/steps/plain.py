@@ -1,12 +1,14 @@
 """The steps of a benchmark, each a plain function, and the loop over its jobs."""
 
+import atexit
 import functools
+import os
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from secrets import SystemRandom
 from typing import TypeVar
@@ -25,8 +27,6 @@ from leaseboard.tasks.track.tracker import Place, log_all, publish
 
 PAUSES = (2.0, 4.0, 8.0)
 """Seconds between tries of a download that broke off."""
-_folder = functools.cache(partial(tempfile.TemporaryDirectory, prefix="leaseboard-"))
-"""Returns a temporary folder for as long as this process lives."""
 Waiting = TypeVar("Waiting")
 Ended = TypeVar("Ended")
 
@@ -62,7 +62,7 @@ def fetch(reference: str, place: Path | None = None) -> CachedDataset:
 
     A download that breaks off is tried again, with backoff and jitter.
     """
-    folder = place or Path(_folder().name)
+    folder = place or _scratch()
     for pause in PAUSES:
         with suppress(BrokenDownloadError):
             return prepared.fetch_into(folder, reference)
@@ -105,7 +105,7 @@ def run(
         data = prepared.prepare(data, job)
     if workers is not None:
         return workers(job, key, data)
-    return run_unplanned(limits or Limits(), out or Path(_folder().name), job, data)
+    return run_unplanned(limits or Limits(), out or _scratch(), job, data)
 
 
 def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
@@ -152,9 +152,22 @@ def record(
     files = [] if report is None else [report, report.with_name(DIAGNOSTICS)]
     try:
         if not logged:
-            log_all(results, out or Path(_folder().name), name, store, configurations)
+            log_all(results, out or _scratch(), name, store, configurations)
         return publish(
             store, name, results, board=markdown(found), standings=standings(found), files=files
         )
     except TrackingError as error:  # its cause may hold the store's address
         raise TrackingError(str(error)) from None
+
+
+@functools.cache
+def _scratch() -> Path:
+    """Return a folder for as long as this process lives; of two at once, threads keep both."""
+    folder, owner = Path(tempfile.mkdtemp(prefix="leaseboard-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # not in a fork
+            shutil.rmtree(folder)
+
+    atexit.register(remove)
+    return folder

@@ -72,6 +72,8 @@ KIND = ("mlflow.experimentKind", "custom_model_development")
 MOST_BOARD = 5_000
 """Characters of a leaderboard in a description; the store takes 8,000 with the links."""
 REPORT = "report.html"
+MOST_NAMED = 5
+"""Jobs that a store refused which are named; of the others there may be thousands."""
 
 
 class Tracker:
@@ -230,6 +232,8 @@ class Recorder:
         self.problems: list[str] = []
         self._out = out
         self._open = open_tracker
+        self._refused: list[str] = []
+        self._is_tired = False
         self._statuses: Counter[str] = Counter()
         self._queue: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
         self._abandon = threading.Event()
@@ -265,20 +269,29 @@ class Recorder:
                 folder = results.job_folder(self._out, result.key)
                 try:
                     self._patiently(partial(tracker.log, result, folder))
+                    self._is_tired = False
                 except Exception as error:  # noqa: BLE001  (a job costs no other one)
                     open_store(tracker.uri)  # an error if the store is gone
+                    self._is_tired = isinstance(error, TrackingError)
                     job = f"{result.name} on {result.data}"
-                    self.problems.append(f"{job} is not in MLflow: {verdict(error)[1]}")
+                    self._refused.append(f"{job} is not in MLflow: {verdict(error)[1]}")
             failed = FAILURES & set(self._statuses)
             status = "KILLED" if self._abandon.is_set() else "FAILED" if failed else "FINISHED"
             self._patiently(lambda: tracker.close(status, dict(self._statuses)))
         except Exception as error:  # noqa: BLE001  (no one would see a thread's exception)
             self.problems.append(f"{verdict(error)[1]}; the next run logs what is missing")
+        if more := len(self._refused[MOST_NAMED:]):
+            self._refused[MOST_NAMED:] = [f"{more} more of the jobs are not in MLflow"]
+        self.problems += self._refused
 
     def _patiently(self, action: Callable[[], Value]) -> Value:
-        """Call `action`, which uses the store, again after a while if it is the first to fail."""
+        """Call `action`, which uses the store, again after a while if it fails.
+
+        After a job that failed each time there is one call, until a job is logged: it may be the
+        store that refuses all.
+        """
         deadline = time.monotonic() + PATIENCE_SECONDS
-        for pause in () if self.problems else RETRY_SECONDS:
+        for pause in () if self._is_tired else RETRY_SECONDS:
             try:
                 return action()
             except TrackingError:

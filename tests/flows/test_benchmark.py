@@ -56,6 +56,8 @@ def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
     path, out = tmp_path / "store.db", tmp_path / "out"
     suite = Suite(title="t", name="t", data=DATA[:1], algorithms=["vanilla"])
     opened = counted(monkeypatch, tracker, "open_store")
+    monkeypatch.setattr("leaseboard.flows.benchmark.ROOT", tmp_path)
+    (tmp_path / "tasks").mkdir()
 
     def again():
         """Return the problems, whether the store was opened, and its suite runs."""
@@ -78,7 +80,10 @@ def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
         assert again() == (1, True, 2)
     assert again() == (0, True, 2)
     assert again() == (0, False, 2)
-    monkeypatch.setattr("leaseboard.flows.benchmark.hash_of", lambda _: "an upgrade")
+    (tmp_path / "tasks" / ".tool.cache").mkdir()  # beside the code
+    (tmp_path / "tasks" / ".score.py.swp").touch()
+    assert again() == (0, False, 2)
+    (tmp_path / "tasks" / "score.py").touch()  # an upgrade
     assert again() == (0, True, 3)
     for damage in ("{", "[]"):
         (out / results.MLFLOW_FILE).write_text(damage)

@@ -17,7 +17,8 @@ import pandas as pd
 import psutil
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.settings import PREFECT_API_KEY, temporary_settings
+from prefect.context import SyncClientContext
+from prefect.settings import PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 from sqlalchemy import create_engine
 
 from benchmarks.drill import Webhook
@@ -125,11 +126,16 @@ class Guarded(BaseHTTPRequestHandler):
 def test_events_go_to_a_server_that_asks_for_a_key(monkeypatch):
     sent = []
     monkeypatch.setattr("prefect.events.emit_event", lambda event, **_: sent.append(event))
-    key = temporary_settings({PREFECT_API_KEY: "key"})
-    with HTTPServer(("127.0.0.1", 0), Guarded) as server, key:
+    with HTTPServer(("127.0.0.1", 0), Guarded) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{server.server_port}/api")
-        service.emit(service.RUN_ENDED, service.SUITE, "nightly", {})
+        url = f"http://127.0.0.1:{server.server_port}/api"
+        monkeypatch.setenv("PREFECT_API_URL", url)
+        with (
+            temporary_settings({PREFECT_API_KEY: "key", PREFECT_API_URL: url}),
+            SyncClientContext(),  # as in a flow run
+        ):
+            service.emit(service.RUN_ENDED, service.SUITE, "nightly", {})
+            assert service.fault_of(f"http://127.0.0.1:{free_port()}/api")
         server.shutdown()
     assert sent == [service.RUN_ENDED]
 

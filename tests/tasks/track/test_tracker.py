@@ -139,11 +139,22 @@ def test_a_suite_shows_that_its_process_lives_until_it_ends(uri, monkeypatch):
 
 def test_a_job_that_is_refused_costs_no_other(uri, finished, result, runs, tmp_path, monkeypatch):
     monkeypatch.setattr("leaseboard.tasks.track.tracker.RETRY_SECONDS", (0.0,))
-    jobs = [finished(result(key, name="n" * 300)) for key in ("k1", "k2", "k3")]
-    (jobs[0][1] / "more").mkdir()
-    (jobs[1][1] / results.EVENTS).write_bytes(b"no log")
+    jobs = [finished(result(key, name="n" * 300)) for key in ("k0", "k1", "k2", "k3")]
+    for _, folder in jobs[:2]:
+        (folder / "more").mkdir()
+    (jobs[2][1] / results.EVENTS).write_bytes(b"no log")
+    log, busy = Tracker.log, ["k3"]
+
+    def log_later(tracker, made, folder):
+        if made.key in busy:
+            busy.remove(made.key)
+            raise TrackingError("busy")
+        log(tracker, made, folder)
+
+    monkeypatch.setattr(Tracker, "log", log_later)
+    monkeypatch.setattr("leaseboard.tasks.track.tracker.MOST_NAMED", 1)
     with pytest.raises(
-        TrackingError, match=r"n on synthetic:fried is not in MLflow: .*; n.*event"
+        TrackingError, match=r"^n+ on synthetic:fried is not in MLflow: .*; 2 more"
     ):
         log_all([made for made, _ in jobs], tmp_path, "s", uri)
     (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
