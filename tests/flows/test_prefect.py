@@ -17,7 +17,6 @@ import pandas as pd
 import psutil
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.context import SyncClientContext
 from prefect.settings import PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
 from sqlalchemy import create_engine
 
@@ -130,10 +129,7 @@ def test_events_go_to_a_server_that_asks_for_a_key(monkeypatch):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/api"
         monkeypatch.setenv("PREFECT_API_URL", url)
-        with (
-            temporary_settings({PREFECT_API_KEY: "key", PREFECT_API_URL: url}),
-            SyncClientContext(),  # as in a flow run
-        ):
+        with temporary_settings({PREFECT_API_KEY: "key", PREFECT_API_URL: url}):
             service.emit(service.RUN_ENDED, service.SUITE, "nightly", {})
             assert service.fault_of(f"http://127.0.0.1:{free_port()}/api")
         server.shutdown()
