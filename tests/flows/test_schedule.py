@@ -93,7 +93,7 @@ def test_runs_show_their_leaderboard_and_steps_fail_with_a_job_and_are_cancelled
     run, live = trigger(server, "mixed"), trigger(server, "sales", "live-update")
     until(lambda: state(server, run).is_final(), home, process)
     assert state(server, run).message == "1 of 2 jobs failed"
-    assert any("out of luck" in line for line in logs(server, run.id))
+    until(lambda: any("out of luck" in line for line in logs(server, run.id)), home, process)
     body = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
     artifacts = server.request("POST", "/artifacts/filter", json=body).json()
     shown = {artifact["key"]: artifact["data"] for artifact in artifacts}

@@ -107,7 +107,7 @@ def test_it_predicts_what_learn_would_and_goes_on(race, algorithm, data, fields,
     assert model.model.examples == learned.model.examples
     if not environment.get("shuffle"):
         np.testing.assert_array_equal(model.predict(features), learned.predict(features))
-    registry._write(tmp_path / "model", model, features, "m-1")
+    registry._write(tmp_path / "model", model, "m-1")
     served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
     np.testing.assert_array_equal(served.predict(features), model.predict(features))
     model.learn_table(frame.rename(columns={"y": model.target}))
