@@ -409,11 +409,13 @@ def show_board(
 
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
-    from leaseboard.tasks.report.build import read_diagnostics
+    from leaseboard.tasks.report.build import DIAGNOSTICS, PAGE, read_diagnostics
 
     found = found or executor.call(plain.score, results, suite)
     say(as_text(found))
-    page = executor.call(plain.report, out, found, suite)
+    page = out / PAGE
+    if not links or not page.exists() or not (out / DIAGNOSTICS).exists():
+        executor.call(plain.report, out, found, suite)
     for line in lines_of(read_diagnostics(out)):
         say(line)
     say(f"results: {out / TABLE}\nreport:  {page}")
