@@ -94,7 +94,7 @@ def _in_flow(name: str, uri: str, body: UpdateBody) -> UpdateResult:
         def make(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
             return executor.make(as_task(step, name))
 
-        return body(Conduct(say, make))
+        return body(Conduct(say, make, current_run()))
 
     executor = PrefectExecutor()
     if current_run():

@@ -1,5 +1,6 @@
 """Rows against the data contract: of a batch, and one by one as a server gets them."""
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,9 @@ import pandas as pd
 from leaseboard.algorithms.errors import DataError, short
 from leaseboard.algorithms.tables.column_types import date_of, standard_type
 from leaseboard.algorithms.tables.values import (
+    BOOLEANS,
     LARGEST,
+    ValueKind,
     finite_number,
     flag_of,
     is_beyond_32_bits,
@@ -24,7 +27,8 @@ from leaseboard.algorithms.tables.values import (
     is_number,
     text_of,
 )
-from leaseboard.tasks.live.settings import NUMBERS, ColumnRule, Contract
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.live.settings import NUMBERS, UNDECIDED, ColumnRule, Contract
 from leaseboard.tasks.models.columns import Values
 
 Reader = Callable[[Any], tuple[Any, str | None]]
@@ -102,12 +106,17 @@ def _word(value: Any) -> str | None:
     return text_of(value) if (isinstance(value, str) or is_number(value)) and is_exact else None
 
 
+def _any_kind(value: Any) -> str | None:
+    return str(value) if isinstance(value, BOOLEANS) or is_date(value) else _word(value)
+
+
 _WORD_FAULT = f"is neither a text nor an exact number: reals are below {_EXACT} alone"
 _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "flag": (_flag, "is neither true nor false"),
     "date": (_date, "is not a date, such as 2024-02-29"),
     "text": (_word, _WORD_FAULT),
     "category": (_word, _WORD_FAULT),
+    UNDECIDED: (_any_kind, "is neither a number, true or false, a date nor a text"),
 }
 """What reads a value, and the fault of one that it reads as None."""
 
@@ -203,7 +212,7 @@ def check(
         text = f"column {twice[0]!r} is there twice: names must be unique"
         return CheckedBatch([], (Remark(f"column {twice[0]}", text),))
     frame = standard_columns(frame)
-    new = [name for name in frame if name not in contract.columns and frame[name].notna().any()]
+    new = frame[[name for name in frame if name not in contract.columns]]
     remarks = [
         Remark(
             f"column {name}",
@@ -211,12 +220,17 @@ def check(
         )
         for name in new
     ]
-    fix = f"new is {short(', '.join(map(repr, new)))}, rename it" if new else "add it"
-    breaks = [
-        Remark(f"column {name}", f"no column {name!r}: {fix}, or fix the contract")
-        for name, rule in contract.columns.items()
-        if rule.required and name not in frame
-    ]
+    breaks = []
+    for name, rule in contract.columns.items():
+        if name in frame:
+            continue
+        renamed = _renamed(name, rule, new)
+        fix = f"{renamed!r} is new, rename it back" if renamed is not None else "add it"
+        absent = Remark(f"column {name}", f"no column {name!r}: {fix}, or fix the contract")
+        if rule.required:
+            breaks.append(absent)
+        elif renamed is not None:
+            remarks.append(absent)
     known = {name: rule for name, rule in contract.columns.items() if name in frame}
     raw = {name: frame[name].tolist() for name in known}
     read = {name: list(map(reader_of(rule), raw[name])) for name, rule in known.items()}
@@ -250,6 +264,23 @@ def check(
     return CheckedBatch(rows, (), tuple(remarks), quarantined)
 
 
+def first_kinds(contract: Contract, rows: pd.DataFrame) -> dict[str, ValueKind]:
+    """Return the kinds of undecided columns whose first values are in these rows.
+
+    Values of another kind that are so few that they may be mistakes are quarantined later.
+    """
+    found = dict[str, ValueKind]()
+    kinds: tuple[ValueKind, ...] = ("number", "flag", "date")
+    for name, rule in contract.columns.items():
+        if rule.kind != UNDECIDED or name not in rows or rows[name].isna().all():
+            continue
+        known = rows[name].dropna()
+        most = columns.FEW_WORDS * len(known)
+        fits = (kind for kind in kinds if len(faults_of(known, ColumnRule(kind=kind))) <= most)
+        found[name] = next(fits, "text")
+    return found
+
+
 def standard_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return rows with the `standard_type` of each column that has one; objects are read singly.
 
@@ -263,6 +294,18 @@ def standard_columns(frame: pd.DataFrame) -> pd.DataFrame:
             return column
 
     return pd.DataFrame({name: standard(frame[name]) for name in frame}, frame.index)
+
+
+def _renamed(name: str, rule: ColumnRule, new: pd.DataFrame) -> str | None:
+    """Return the new column that an absent one was renamed to; None if none fits.
+
+    Most of its values keep the rule, and of such columns its name is the most similar.
+    """
+    alike = [
+        str(each) for each in new if len(faults_of(new[each], rule)) <= MOST_WRONG * len(new[each])
+    ]
+    likeness = {each: difflib.SequenceMatcher(None, name, each).ratio() for each in alike}
+    return max(alike, key=likeness.__getitem__, default=None)
 
 
 def faults_of(column: pd.Series, rule: ColumnRule) -> dict[int, str]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from leaseboard.tasks.live.model import recipe_of
 from leaseboard.tasks.live.rows import pending
 from leaseboard.tasks.live.settings import (
     NUMBERS,
+    UNDECIDED,
     BatchRules,
     ColumnRule,
     Contract,
@@ -170,22 +171,14 @@ def infer(
       the largest gap between them.
     """
     rules, frame = {}, standard_columns(frame)
-    for name in (target, time):
-        if name in frame and frame[name].isna().all():
-            raise UsageError(
-                f"column {name!r} has no value in the first {len(frame)} rows: begin with files"
-                " that have some"
-            )
     for name in map(str, frame):
-        if name == id:
-            rules[name] = ColumnRule(kind="text")
-            continue
-        if frame[name].isna().all():
-            continue  # what it holds is not known: it is reported when values come
-        columns.refuse_unclear(frame[name])
-        rule = _rule(frame[name], grows=name == time)
+        if name != id:
+            columns.refuse_unclear(frame[name])
+        rule = _rule(frame[name], grows=name in (time, id))
         if rule.kind == "date" and faults_of(frame[name].dropna(), rule):
             refuse_unsure(name, frame[name].dropna().unique())  # rows come one by one
+        if name == id and rule.kind in (*NUMBERS, UNDECIDED):
+            rule = ColumnRule(kind="text")
         if name == target:
             rule = rule.model_copy(update={"missing": 1.0, "required": False})
         rules[name] = rule
@@ -216,8 +209,10 @@ def _fresh(times: pd.Series, now: datetime) -> timedelta:
     return max(1, math.ceil(age / timedelta(days=1))) * timedelta(days=1)
 
 
-def _kind(column: pd.Series) -> ValueKind:
+def _kind(column: pd.Series) -> ValueKind | Literal["undecided"]:
     kind = kind_of(column)
+    if not kind:
+        return UNDECIDED
     if kind == "date":
         return "date"
     if kind == "number":

@@ -193,7 +193,7 @@ class LifecycleState:
         By keys of FILE.yaml what the live model is for, which cannot change while it has
         candidates; all algorithms that learn row by row are one.
     kinds : dict of str to str
-        The kinds of the features that candidates have learned.
+        The kinds of the features that candidates have learned; of an undecided column none.
     file : str, optional
         The path of FILE.yaml.
     newest_row : datetime, optional

@@ -2,7 +2,8 @@
 
 What is predicted, what identifies rows, and of what columns, cannot change while there are
 candidates: they know columns by name and kind, and the state knows rows by their ids. If FILE.yaml
-or the contract were edited against them, one line says so before anything is ingested.
+or the contract were edited against them, one line says so before anything is ingested. The kind of
+a column that the contract calls undecided is that of its first values.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live.candidates import Shadow
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.record import ERASED, deletion
-from leaseboard.tasks.live.settings import NUMBERS, Contract, LiveSettings, read_contract
+from leaseboard.tasks.live.settings import (
+    NUMBERS,
+    UNDECIDED,
+    Contract,
+    LiveSettings,
+    read_contract,
+)
 from leaseboard.tasks.machine.addresses import filled
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import PATIENCE, State
@@ -51,6 +58,11 @@ def recipe_of(settings: LiveSettings, contract: Contract) -> Recipe:
     """Return how a candidate is made; UsageError if the algorithm cannot be a live model."""
     target, model = settings.data.target, settings.model
     kind = contract.columns[target].kind
+    if kind == UNDECIDED:
+        raise UsageError(
+            f"{settings.contract}: target: column {target!r} has had no value yet: write its kind,"
+            " number or category"
+        )
     task = "regression" if kind in NUMBERS else "classification"
     recipe = Recipe(target, task, model.algorithm, model.settings, model.seed)
     recipe.check()
@@ -71,7 +83,8 @@ class LiveModel:
     @classmethod
     def read(cls, settings: LiveSettings, state: State, file: Path | None = None) -> LiveModel:
         """Read the contract; UsageError if it or the algorithm cannot be used."""
-        contract = read_contract(settings.contract, settings.data)
+        kinds = LifecycleState.read(state.lifecycle()).kinds
+        contract = read_contract(settings.contract, settings.data).with_kinds(kinds)
         return LiveModel(settings, contract, recipe_of(settings, contract), state, file)
 
     def serve_purpose(self, lifecycle: LifecycleState) -> None:
@@ -83,7 +96,7 @@ class LiveModel:
         kinds = {
             name: rule.kind
             for name, rule in self.contract.columns.items()
-            if name not in (data.id, data.target)
+            if name not in (data.id, data.target) and rule.kind != UNDECIDED
         }
         now = {
             "data.target": data.target,

@@ -255,8 +255,10 @@ def key_of(candidate: ModelCandidate) -> str:
     return f"{candidate.number}-{candidate.created}"
 
 
-def publish(uri: str, live: LiveModel, now: datetime) -> dict[str, str]:
+def publish(uri: str, live: LiveModel, now: datetime, *, flow_run: str = "") -> dict[str, str]:
     """Register each candidate with a role under its alias, and log its days.
+
+    - `flow_run`: the identifier of the flow run that asks for it.
 
     Returns the version of each role. Raises TrackingError if the store cannot be used, UsageError
     if the model of that name belongs to others.
@@ -276,7 +278,7 @@ def publish(uri: str, live: LiveModel, now: datetime) -> dict[str, str]:
             version = known.get(key_of(candidate))
             _log_days(client, place, record, candidate)
             if version is None:
-                version = _add(client, place, live, record, candidate)
+                version = _add(client, place, live, record, candidate, flow_run)
                 reach("live.after-version")
             found[role] = str(version.version)
         before = {a: str(v) for a, v in client.get_registered_model(name).aliases.items()}
@@ -310,6 +312,7 @@ def _add(
     live: LiveModel,
     record: ModelRecord,
     candidate: ModelCandidate,
+    flow_run: str,
 ) -> ModelVersion:
     """Register a candidate with tags of what it is and where it comes from."""
     assert candidate.model is not None
@@ -325,7 +328,7 @@ def _add(
         "leaseboard.rows": str(candidate.learned),
         "leaseboard.data": f"{len(record.batches)} batches to {last}",
         "leaseboard.code": code_and_libraries([file] if file else [])[0],
-    }
+    } | ({"leaseboard.flow_run": flow_run} if flow_run else {})
     text = f"`{candidate.name}` predicts `{live.settings.data.target}`."
     return log(client, place, live.settings.name, Snapshot(features, learned), tags, text)
 

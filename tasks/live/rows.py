@@ -24,7 +24,7 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.algorithms.tables.values import ValueKind
 from leaseboard.tasks.fetch import dataset, files
 from leaseboard.tasks.live.contract_check import CheckedRow, row_reader
-from leaseboard.tasks.live.settings import ColumnRule, Contract, DataSettings
+from leaseboard.tasks.live.settings import UNDECIDED, ColumnRule, Contract, DataSettings
 from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.models.columns import Column, Values, typed
 from leaseboard.tasks.models.model import ModelFile, Prediction, TableModel, likeliest, load
@@ -49,7 +49,7 @@ class Batch:
 
 
 def pending(
-    data: DataSettings, knows: Callable[[str], bool], texts: Collection[str] = ()
+    data: DataSettings, knows: Callable[[str], bool], texts: Callable[[], Collection[str]] = tuple
 ) -> Iterator[Batch]:
     """Yield the new files of a source, one after the other.
 
@@ -57,8 +57,8 @@ def pending(
     of rows, and the others follow. A rejected file comes again in the next update.
 
     - `knows`: returns whether content of a digest was ingested.
-    - `texts`: the columns of a csv that are texts, also if they look like numbers; see
-      `leaseboard.tasks.live.settings.Contract.texts`.
+    - `texts`: called before each file; the columns of a csv that are texts, also if they look like
+      numbers; see `leaseboard.tasks.live.settings.Contract.texts`.
     """
     home, rest = _divided(data.pattern)
     try:
@@ -85,7 +85,7 @@ def pending(
             if path.suffix.lower() in (".csv", ".tsv") and not _ends_a_line(path):
                 said = "its last line has no end: it is still being written, or was cut off"
                 raise DataError(f"{path}: {said}; end it with a line feed if it is whole")
-            frame = files.read(str(path), texts=texts).frame
+            frame = files.read(str(path), texts=texts()).frame
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -244,14 +244,14 @@ def sort_rows(
 def features_of(
     contract: Contract, data: DataSettings, kinds: Mapping[str, ValueKind]
 ) -> tuple[Column, ...]:
-    """Return the columns that a candidate predicts from.
+    """Return the columns that a candidate predicts from; none of them is undecided.
 
     - `kinds`: those that candidates have learned, in the place of the contract's.
     """
     found = {
         name: kinds.get(name, rule.kind)
         for name, rule in contract.columns.items()
-        if name not in (data.target, data.id)
+        if name not in (data.target, data.id) and rule.kind != UNDECIDED
     }
     return tuple(
         Column(name=name, kind="text" if kind == "category" else kind)

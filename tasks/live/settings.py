@@ -7,6 +7,7 @@ column must hold.
 import glob
 import math
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -168,6 +169,8 @@ def read_settings(path: Path) -> LiveSettings:
 
 
 NUMBERS = ("number", "integer")
+UNDECIDED: Literal["undecided"] = "undecided"
+"""Kind of a column that has had no value yet."""
 Real = Annotated[float, Field(allow_inf_nan=False)]
 
 _HEADER = """\
@@ -181,8 +184,9 @@ _HEADER = """\
 class ColumnRule(Strict):
     """Rule of a column."""
 
-    kind: ValueKind
-    """What its values are; an id is a text."""
+    kind: ValueKind | Literal["undecided"]
+    """What its values are; of an undecided column no value has come yet: the first ones decide. An
+    id is a text."""
     low: Real | None = None
     """The least of its numbers."""
     high: Real | None = None
@@ -257,6 +261,15 @@ class Contract(Strict):
     def dates(self) -> tuple[str, ...]:
         """The columns that hold dates."""
         return tuple(name for name, rule in self.columns.items() if rule.kind == "date")
+
+    def with_kinds(self, kinds: Mapping[str, ValueKind]) -> Self:
+        """Return the contract with these kinds of its undecided columns."""
+        columns = {
+            name: rule.model_copy(update={"kind": kinds.get(name, UNDECIDED)})
+            for name, rule in self.columns.items()
+            if rule.kind == UNDECIDED
+        }
+        return self.model_copy(update={"columns": self.columns | columns})
 
     def of_labels(self, data: DataSettings) -> Self:
         """Return the part for a table of only ids and their labels."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.live import candidates, incidents, monitoring, record, rows
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, ROLLED_BACK
-from leaseboard.tasks.live.contract_check import AHEAD, check
+from leaseboard.tasks.live.contract_check import AHEAD, check, first_kinds
 from leaseboard.tasks.live.incidents import LAST_UPDATE, Incident, LifecycleState
 from leaseboard.tasks.live.model import LiveModel, status_command
 from leaseboard.tasks.live.page import build
@@ -61,10 +61,12 @@ class Conduct:
 
     - `say`: prints a line; on standard error if its argument `err` is true.
     - `make`: returns a function that carries out another one as the step of a given name.
+    - `flow_run`: the identifier of the flow run, if there is one.
     """
 
     say: Callable[..., None]
     make: Callable[[str, Step], Step] = lambda _, step: step
+    flow_run: str = ""
 
 
 @dataclass
@@ -165,7 +167,7 @@ class Update:
             "evaluate": self.evaluate, "promote": self.promote,
         }  # fmt: skip
         tasks = [make(name, step) for name, step in steps.items()]
-        batches = pending(self.settings.data, self.state.knows, self.contract.texts)
+        batches = pending(self.settings.data, self.state.knows, lambda: self.contract.texts)
         read = make("ingest", lambda: next(batches, None))
         while (batch := read()) is not None:
             counts = self.ingest(tasks, conduct.say, batch)
@@ -174,7 +176,11 @@ class Update:
             result.counts.update(counts or {})
         if tracking_uri is not None:
             try:
-                make("publish", partial(record.publish, tracking_uri, self.live, self.now))()
+                live = replace(self.live, contract=self.contract)
+                step = partial(
+                    record.publish, tracking_uri, live, self.now, flow_run=conduct.flow_run
+                )
+                make("publish", step)()
             except LeaseboardError as error:  # the state has it all: the next update publishes it
                 self.incident("publish", "MLflow", str(error))
         self.close()
@@ -216,6 +222,12 @@ class Update:
         alone = data.id is not None and set(map(str, frame)) == {data.id, data.target}
         contract = self.contract.of_labels(data) if alone else self.contract
         held = check(contract, frame, now=self.now, time=data.time)
+        kinds = {} if held.breaks else first_kinds(self.contract, frame)
+        if kinds:  # the first values of undecided columns
+            self.contract = contract = self.contract.with_kinds(kinds)
+            lifecycle.kinds.update(kinds)
+            self.shadow.dates = contract.dates
+            held = check(contract, frame, now=self.now, time=data.time)
         if held.breaks:  # what else is odd is reported when the batch is ingested
             monitoring.report_remarks(self, "contract", batch.name, held.breaks)
             return None

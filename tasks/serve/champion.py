@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, short
-from leaseboard.algorithms.tables.values import is_gap, text_of
+from leaseboard.algorithms.tables.values import ValueKind, is_gap, text_of
 from leaseboard.tasks.live.candidates import CHAMPION
 from leaseboard.tasks.live.contract_check import row_reader
 from leaseboard.tasks.live.incidents import LifecycleState
@@ -51,6 +51,8 @@ class Champion:
     candidate: str
     digest: str
     """Of what it has learned."""
+    kinds: Mapping[str, ValueKind]
+    """Those of the features that it has learned."""
 
     def describe(self) -> dict[str, str]:
         """Return which version it is, for answers."""
@@ -111,6 +113,7 @@ class Follower:
         self.name, self.fault, self.report = settings.name, "", report
         self._uri, self._settings, self._state = uri, settings, state
         self._read_contract()
+        self._set_rules()
         self._client: MlflowClient | None = None
         self._looked = threading.Event()
 
@@ -123,6 +126,7 @@ class Follower:
         """Read the alias and the contract; a fault of one does not hold up the other."""
         steps = self._read_contract, self._take_up
         fault = "; ".join(filter(None, map(_fault_of, steps)))
+        self._set_rules()
         if fault and fault != self.fault:
             self.report(fault)
         self.fault = fault
@@ -135,7 +139,11 @@ class Follower:
 
     def _read_contract(self) -> None:
         self._contract = read_contract(self._settings.contract, self._settings.data)
-        self.rules = RowRules(self._contract, self._settings.data)
+
+    def _set_rules(self) -> None:
+        """Judge rows by the contract; the state knows the kinds of columns undecided there."""
+        contract = self._contract.with_kinds(self.champion.kinds if self.champion else {})
+        self.rules = RowRules(contract, self._settings.data)
 
     def _take_up(self) -> None:
         """Take up the candidate that has the alias, as the last update left it."""
@@ -166,11 +174,11 @@ class Follower:
             return
         model = load(self._state.model(digest), f"a model of the state {self._state}")
         kinds = LifecycleState.read(self._state.lifecycle()).kinds
-        features = features_of(self._contract, self._settings.data, kinds)
+        features = features_of(self._contract.with_kinds(kinds), self._settings.data, kinds)
         snapshot = Snapshot(features, model)
         # The first prediction loads compiled code: no caller should wait for that.
         snapshot.predict_rows([snapshot.read({})])
-        self.champion = Champion(snapshot, self.name, number, str(candidate.number), digest)
+        self.champion = Champion(snapshot, self.name, number, str(candidate.number), digest, kinds)
         if now is None or now.version != number:
             self.report(f"predictions come from models:/{self.name}/{number}")
 

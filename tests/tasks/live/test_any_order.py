@@ -216,7 +216,8 @@ class LiveModelMachine(RuleBasedStateMachine):
         champion = in_role(state.candidates(), "champion")
         learned = load(state.model(champion.model), "the champion")
         snapshot = Snapshot(features_of(live.contract, live.settings.data, {}), learned)
-        version = Champion(snapshot, "sales", "1", str(champion.number), champion.model)
+        version = Champion(snapshot, "sales", "1", str(champion.number), champion.model,
+                           self.world.lifecycle.kinds)  # fmt: skip
         frame = self.world.day(self.day + 1)[:number]
         rows = [snapshot.read(row) for row in frame.drop(columns="revenue").to_dict("records")]
         ids = list(frame["order"])

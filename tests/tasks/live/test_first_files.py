@@ -36,7 +36,7 @@ def test_each_column_gets_the_rule_of_its_kind(frame):
     kinds = {name: rule.kind for name, rule in found.items()}
     assert kinds == {
         "order": "text", "day": "date", "price": "number", "pieces": "integer", "vip": "flag",
-        "weather": "category", "note": "text", "shop": "integer",
+        "weather": "category", "note": "text", "empty": "undecided", "shop": "integer",
         "revenue": "number",
     }  # fmt: skip
     assert found["order"] == ColumnRule(kind="text")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.live.update import Update
-from tests.tasks.live.world import KEEP, World, models, opened
+from tests.tasks.live.world import KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
 
@@ -25,56 +25,12 @@ def test_a_batch_that_breaks_the_contract_touches_nothing_and_is_reported_until_
     assert world.update(3).rejected == 1
     assert models(world) == before
     (what,) = (each for each in opened(world) if "003.csv" in each)
-    assert "no column 'a': new is 'A new', rename it" in what
+    assert "no column 'a'" in what
+    assert "'A new'" in what
     path.unlink()
     world.deliver(3, world.day(3), "-fixed")
     assert world.update(4).counts["new"] == 20
     assert models(world)[1][1] == 60 + 60
-
-
-class Late(World):
-    """World in which a column has no value in the first days."""
-
-    def day(self, number, rows=None):
-        """Return the rows of a day."""
-        return super().day(number, rows).assign(late=float(number) if number > 1 else None)
-
-
-def test_a_column_without_a_value_is_reported_with_its_first_and_learned_by_the_contract(tmp_path):
-    world = Late(tmp_path)
-    contract = world.settings.contract
-    assert "late" not in contract.read_text()
-    world.live(0, 1)
-    assert opened(world) == []
-    world.live(2, 2)
-    assert ["column 'late' is new, and left out" in each for each in opened(world)] == [True]
-    contract.write_text(contract.read_text().replace(
-        "columns:\n", "columns:\n  late: {kind: number, missing: 1}\n"
-    ))  # fmt: skip
-    world.live(3, 3)
-    assert world.lifecycle.kinds["late"] == "number"
-    assert models(world)[1][1] == 60 + 60
-
-
-@pytest.mark.parametrize("identity", ["order", None])
-def test_rows_that_come_again_are_the_same_when_the_contract_has_got_a_column(tmp_path, identity):
-    world = Late(tmp_path, KEEP if identity else KEEP.replace(", id: order", ""))
-    world.live(0, 1)
-    contract = world.settings.contract
-    contract.write_text(contract.read_text().replace(
-        "columns:\n", "columns:\n  late: {kind: number, missing: 1}\n"
-    ))  # fmt: skip
-    world.deliver(2, pd.concat([world.day(number) for number in (1, 2)]))
-    counts = {name: n for name, n in world.update(2).counts.items() if n}
-    assert counts == {"new": 20, "labels": 20, "repeated": 20}
-
-
-@pytest.mark.parametrize("name", ["revenue", "when"])
-def test_a_target_or_time_without_a_value_says_what_to_begin_with(world, name):
-    world.settings.contract.unlink()
-    world.deliver(0, world.day(0).assign(**{name: None}))
-    with pytest.raises(UsageError, match=f"column '{name}' has no value in the first 20 rows"):
-        world.begin()
 
 
 def test_a_row_of_the_far_future_forgets_no_other_and_is_not_the_newest(make_world):

@@ -38,12 +38,12 @@ def test_a_candidate_is_one_version(shop, uri):
     shop.update(bear=True)
     both = {"champion": "1", "challenger": "2"}
     for _ in range(2):
-        assert publish(uri, shop.live, LATER) == both == aliases(uri)
+        assert publish(uri, shop.live, LATER, flow_run="f-1") == both == aliases(uri)
     stored = list(Path(uri.removeprefix("sqlite:///")).parent.rglob("*"))
     assert sum(each.name == "MLmodel" for each in stored) == 2
     assert not any("example" in each.name for each in stored)  # a row would outlast its deletion
     first, second = (open_store(uri).get_model_version("sales", n).tags for n in "12")
-    assert first["leaseboard.rows"] == "40"
+    assert (first["leaseboard.rows"], second["leaseboard.flow_run"]) == ("40", "f-1")
     assert second["leaseboard.data"] == "2 batches to 2026-01-02.csv"
     assert len(first["leaseboard.code"]) >= 8
     assert open_store(uri).get_registered_model("sales").tags[LIVE] == str(shop.file)
