@@ -143,7 +143,7 @@ def test_a_live_model_comes_from_an_empty_folder_to_an_alert_as_written(shell):
     assert "first.csv: 1770 new, 1770 labels" in printed
     assert printed.count("exit code 1") == 1
     assert [each["status"] for each in heard] == ["opened", "resolved"]
-    alert = "second.csv: no column 'price': new is 'prize', rename it, or fix the contract"
+    alert = "second.csv: no column 'price': 'prize' is new, rename it back, or fix the contract"
     assert alert in (pages.DOCS / "guides/live-model.md").read_text()
     assert alert in [each["what"] for each in heard]
     assert "second.csv: 30 new, 30 labels" in printed
