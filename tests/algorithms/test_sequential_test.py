@@ -103,6 +103,7 @@ def test_a_champion_that_becomes_worse_is_found_by_a_sequential_test_that_restar
     assert long.mean < 0
     assert fresh.decision(0.05) == "challenger"
     assert compared(reign[:5000], restarts=True).p_value("challenger") > 0.05
+    assert 0 < compared(reign[:5000]).p_value("champion") < 1e-6
     assert fresh.interval(0.05) == (-math.inf, math.inf)
 
 
