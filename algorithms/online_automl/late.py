@@ -53,7 +53,7 @@ MEMORIES = {300.0: 2 / 3, 4000.0: 1 / 3}
 """Answers after which a squared loss counts 1/e, in each of the means, and its share."""
 
 TRUSTED_CLASSES, MEMORY_OF_CLASSES = 4, {1000.0: 1.0}
-"""The same of what predicts a class."""
+"""`TRUSTED` and `MEMORIES` of what predicts a class."""
 
 SCORES = 1000
 """Errors that intervals of forecasts are made of."""
@@ -106,7 +106,8 @@ class Weighed(Late):
     They are weighed as models are in `leaseboard.algorithms.online_automl.safe.mixture`, mean and
     ridge regression `TRUSTED` times; what they would have lost counts as `PRIOR` answers. Of
     predictions that wait together the errors are alike, so that n of them say less than n errors
-    that were known one after the other: as much as one, and of more than `ALIKE` as n / `ALIKE`.
+    that were known one after the other: up to `ALIKE` of them count as one, each further one as
+    1 / `ALIKE`.
     It is the average of a mean that forgets fast and one that forgets slowly: what was best lately
     need not be so for the next labels, which come after other predictions.
 

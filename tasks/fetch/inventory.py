@@ -99,12 +99,12 @@ def _add(folder: Path, there: dict[str, dict[str, str]], name: str, row: dict[st
     with naming(part):
         table.frame.to_parquet(part, index=False)
     size = {"rows": str(len(table.frame)), "features": str(table.frame.shape[1] - 1)}
-    more = {"sha256": file_digest(part), "source": row["source"], "": str(path)}
+    more = {"sha256": file_digest(part), "source": row["source"], loading.FILE: str(path)}
     there[name] = new = there.get(name, {}) | {"id": name, **texts, **size, **more}
     part.replace(path)
     part = folder / f"{CATALOGUE}.part"
     # The file is whole before the catalogue names it.
-    pd.DataFrame(list(there.values())).drop(columns="").to_csv(part, index=False)
+    pd.DataFrame(list(there.values())).drop(columns=loading.FILE).to_csv(part, index=False)
     part.replace(folder / CATALOGUE)
     read = "{rows} rows, {features} features, from {source}".format(**new)
     if not row.get("digest"):

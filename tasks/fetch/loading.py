@@ -343,12 +343,14 @@ CATALOGUE = "catalogue.csv"
 
 COLUMNS = ("id", "name", "task", "rows", "features", "target", "sha256", "licence", "source")
 """Columns of a catalogue, which may have others; only `id` and `sha256` must have values."""
+FILE = ""
+"""The key of the path of an entry's file: a name that no column of a catalogue has."""
 
 
 def mirrored(mirrors: Iterable[Path]) -> dict[str, dict[str, str]]:
     """Return the entries of all catalogues by id, in order; the first mirror that has one counts.
 
-    Each has the path of its file, under the empty name. Raises DataError for an id that is not a
+    Each has the path of its file, under `FILE`. Raises DataError for an id that is not a
     word.
     """
     found: dict[str, dict[str, str]] = {}
@@ -359,13 +361,13 @@ def mirrored(mirrors: Iterable[Path]) -> dict[str, dict[str, str]]:
                 if not re.fullmatch(r"[\w.-]+", name):
                     raise DataError(f"{folder / CATALOGUE}: id {name!r} must be a word: rename it")
                 entry = dict.fromkeys(COLUMNS, "") | {k: v or "" for k, v in row.items() if k}
-                found.setdefault(name, entry | {"": str(folder / f"{name}.parquet")})
+                found.setdefault(name, entry | {FILE: str(folder / f"{name}.parquet")})
     return found
 
 
 def check_mirrored(entry: Mapping[str, str]) -> None:
     """Raise DataError unless the file of a mirror is there and has the catalogue's digest."""
-    path, wanted = Path(entry[""]), entry["sha256"]
+    path, wanted = Path(entry[FILE]), entry["sha256"]
     if not path.is_file():
         raise DataError(f"{path}: in the catalogue, but the file is missing: fetch it again")
     if (found := file_digest(path)) != wanted:
@@ -381,7 +383,7 @@ def read_mirror(name: str, mirrors: tuple[Path, ...]) -> RawTable:
     if name in known:
         entry = known[name]
         check_mirrored(entry)
-        frame = files.read_parquet(Path(entry[""]))
+        frame = files.read_parquet(Path(entry[FILE]))
         task = entry["task"].partition(" ")[0]  # "regression (threshold delay for classification)"
         given = entry["target"] or None, task or None, entry["source"], entry["licence"]
         return RawTable(frame, entry["name"], *given)

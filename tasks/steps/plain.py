@@ -162,7 +162,7 @@ def record(
 
 @functools.cache
 def _scratch() -> Path:
-    """Return a folder for as long as this process lives; of two at once, threads keep both."""
+    """Return a folder for as long as this process lives; threads that ask at once may get two."""
     folder, owner = Path(tempfile.mkdtemp(prefix="leaseboard-")), os.getpid()
 
     def remove() -> None:

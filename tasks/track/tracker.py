@@ -233,7 +233,7 @@ class Recorder:
         self._out = out
         self._open = open_tracker
         self._refused: list[str] = []
-        self._is_tired = False
+        self._has_failed = False
         self._statuses: Counter[str] = Counter()
         self._queue: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
         self._abandon = threading.Event()
@@ -269,10 +269,10 @@ class Recorder:
                 folder = results.job_folder(self._out, result.key)
                 try:
                     self._patiently(partial(tracker.log, result, folder))
-                    self._is_tired = False
+                    self._has_failed = False
                 except Exception as error:  # noqa: BLE001  (a job costs no other one)
                     open_store(tracker.uri)  # an error if the store is gone
-                    self._is_tired = isinstance(error, TrackingError)
+                    self._has_failed = isinstance(error, TrackingError)
                     job = f"{result.name} on {result.data}"
                     self._refused.append(f"{job} is not in MLflow: {verdict(error)[1]}")
             failed = FAILURES & set(self._statuses)
@@ -291,7 +291,7 @@ class Recorder:
         store that refuses all.
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
-        for pause in () if self._is_tired else RETRY_SECONDS:
+        for pause in () if self._has_failed else RETRY_SECONDS:
             try:
                 return action()
             except TrackingError:
