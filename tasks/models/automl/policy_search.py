@@ -10,7 +10,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,6 +197,27 @@ def span_of(targets: ArrayLike) -> tuple[float, float]:
     return low - margin, high + margin
 
 
+def affordable(costs: Mapping[int, float], left: float) -> list[int]:
+    """Return what can be paid of what is `left`, one after the other.
+
+    Examples
+    --------
+    >>> affordable({7: 3.0, 8: 2.0, 9: 1.0}, 4.5)
+    [7, 9]
+    """
+    found = list[int]()
+    for each, cost in costs.items():
+        if cost <= left:
+            found.append(each)
+            left -= cost
+    return found
+
+
+def _weights(members: Sequence[Tried]) -> dict[int, float]:
+    """Return the share of each member, by the seed of its trial."""
+    return {seed: n / len(members) for seed, n in Counter(m.order.seed for m in members).items()}
+
+
 RESERVED = 0.03
 """Share of a budget in seconds for the steps after the last trial."""
 SELECTING = 0.02
@@ -268,9 +289,15 @@ class PolicySearch:
                 members, score = self._chosen(candidates, until)
             spent = time.process_time() - began
             left = refits - max(0.0, spent - own) if seconds else np.inf
-            shares = Counter(each.order.seed for each in members)
-            weights = {seed: n / len(members) for seed, n in shares.items()}
-            return self._model(weights, left), score, self._leaderboard(candidates, weights)
+            weights = _weights(members)
+            again = affordable(self._costs(weights), left) if self.arrays.refit else []
+            if self._in_order and 0 < len(again) < len(weights):
+                # The others have not learned the last rows: who is, is selected once more.
+                latest = [each for each in candidates if each.order.seed in again]
+                members, score = self._chosen(latest, math.inf)
+                weights = _weights(members)
+            model = self._model(weights, again, left)
+            return model, score, self._leaderboard(candidates, weights)
 
     def for_refits(self, budget: float) -> float:
         """Return the seconds that fits of the best trials on all rows will take, as far as known.
@@ -322,23 +349,48 @@ class PolicySearch:
         members, score = selected(predictions, self.arrays.judge, left=left)
         return [some[member] for member in members], score
 
-    def _model(self, weights: dict[int, float], left: float) -> EnsembleModel:
-        """Return the weighted mean of the members as a model; who weighs most is fitted first.
+    def _model(
+        self, weights: dict[int, float], again: Sequence[int], left: float
+    ) -> EnsembleModel:
+        """Return the weighted mean of the members as a model.
 
-        - `left`: seconds for fits on all rows; a member without one keeps its trial's models.
+        - `again`: who is fitted on all rows, the heaviest first, in the seconds that are `left`.
         """
-        made, refit = list[EnsembleMember](), self.arrays.refit
+        made = list[EnsembleMember]()
         for seed in sorted(weights, key=weights.__getitem__, reverse=True):
             tried, models = self.trials.tried[seed], None
-            share = tried.suggestion.fidelity
-            if refit and tried.cpu_seconds / share * self._more_rows(share) <= left:
+            if seed in again:
                 models, taken = self.trials.refit(tried, left)
                 left -= taken
-            models = models or fitted_in(tried.order.keep)
+            models = models or self._fitted(tried)
             made.append(EnsembleMember(tried.suggestion.arm, weights[seed], models))
         assert self.arrays.judge is not None
         classes = self.arrays.judge.classes
         return EnsembleModel(made, 0 if classes is None else len(classes))
+
+    @property
+    def _in_order(self) -> bool:
+        """Whether the last fold has learned what the first ones have, and as many rows again."""
+        rows = [len(fold.train_y) for fold in self.arrays.folds]
+        return self.arrays.refit is not None and 2 * rows[0] <= rows[-1]
+
+    def _costs(self, weights: dict[int, float]) -> dict[int, float]:
+        """Return the seconds that a fit of each member on all rows takes, the heaviest first."""
+        costs = dict[int, float]()
+        for seed in sorted(weights, key=weights.__getitem__, reverse=True):
+            tried = self.trials.tried[seed]
+            share = tried.suggestion.fidelity
+            costs[seed] = tried.cpu_seconds / share * self._more_rows(share)
+        return costs
+
+    def _fitted(self, tried: Tried) -> list[Any]:
+        """Return the models of a trial: all where they are the model, else of the most rows.
+
+        Where the folds follow each other in time, the first ones have learned few rows, old ones.
+        """
+        models, rows = fitted_in(tried.order.keep), [len(f.train_y) for f in self.arrays.folds]
+        most = max(rows[: len(models)]) if self.arrays.refit else 0
+        return [each for each, n in zip(models, rows, strict=False) if n >= most]
 
     def _more_rows(self, fidelity: float) -> float:
         """Return how many times the rows of a trial, whose share is scaled to 1, all rows are.

@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.model_selection import ShuffleSplit, TimeSeriesSplit
 
+from leaseboard import AutoMLRegressor
+from leaseboard.tasks.evaluate.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.scoring import Judge
+from leaseboard.tasks.models.automl import policy_search
 from leaseboard.tasks.models.automl.policy_search import (
     EnsembleMember,
     EnsembleModel,
@@ -41,6 +45,36 @@ def test_refits_reserve_what_the_best_trials_need_if_it_fits_into_their_share():
     assert search.for_refits(20.0) == pytest.approx((4.0 + 2.0 + 0.5 + 0.3) * 1.1 / 3)
     arrays.refit = None
     assert search.for_refits(20.0) == 0
+
+
+@pytest.fixture
+def table():
+    """Rows of which four neighbours and a line say much, and their targets."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 2))
+    return features, features @ [2.0, 1.0] + rng.normal(size=60)
+
+
+def test_a_trial_that_is_not_fitted_again_is_its_model_of_the_latest_rows(table, monkeypatch):
+    monkeypatch.setattr(BudgetedTrials, "refit", lambda *_: (None, 0.0))
+    rows = []
+    for cv in (TimeSeriesSplit(5), ShuffleSplit(2, train_size=40, random_state=0)):
+        search = AutoMLRegressor(arms=["k_nearest_neighbors"], max_trials=1, cv=cv, random_state=0)
+        (member,) = search.fit(*table).model_.members
+        rows.append([model.n_samples_fit_ for model in member.models])
+
+    assert rows == [[50], [40, 40]]
+
+
+def test_where_rows_are_in_order_who_is_not_fitted_again_is_no_member(table, monkeypatch):
+    monkeypatch.setattr(policy_search, "affordable", lambda costs, _: list(costs)[1:])
+    arms, found = ["k_nearest_neighbors", "ridge"], []
+    for cv in (TimeSeriesSplit(5), ShuffleSplit(2, train_size=40, random_state=0)):
+        search = AutoMLRegressor(arms=arms, max_trials=2, cv=cv, random_state=0).fit(*table)
+        weights = search.leaderboard_["weight"]
+        found.append((len(search.model_.members), int((weights > 0).sum()), weights.sum()))
+
+    assert found == [(1, 1, 1.0), (2, 2, 1.0)]
 
 
 def test_the_first_member_is_the_best_and_the_others_improve_the_mean():
