@@ -1,7 +1,5 @@
 """What all tests share: a private environment, and the data mirror where there is one."""
 
-from __future__ import annotations
-
 import fcntl
 import gc
 import importlib.util

@@ -5,8 +5,6 @@ or its examples fail, or take five times their time. A seeded sample of each mod
 of the tree. Known survivors that change nothing are in ``tests/mutants.csv``, with the reason.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import os

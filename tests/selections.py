@@ -1,7 +1,5 @@
 """Configurations without learners, in which the assumptions of ABC hold exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

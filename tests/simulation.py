@@ -1,7 +1,5 @@
 """Runs of a policy on synthetic arms, one after the other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """The measures against scikit-learn's, and where they are not defined."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

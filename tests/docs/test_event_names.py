@@ -1,7 +1,5 @@
 """Names of events, resources and metrics on the pages are those that the code emits."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

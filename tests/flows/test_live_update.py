@@ -1,7 +1,5 @@
 """``leaseboard live``: from a folder of files to a live model, by the command line."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace

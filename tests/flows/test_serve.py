@@ -1,7 +1,5 @@
 """``leaseboard live serve`` as a process: what it has answered stays, however it ends."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

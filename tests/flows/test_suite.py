@@ -7,8 +7,6 @@ import threading
 import pytest
 
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import rows
-from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.track import tracker as recorder
 
 CONFIGURATIONS = 3  # of each stand-in job
@@ -16,23 +14,6 @@ CONFIGURATIONS = 3  # of each stand-in job
 
 def statuses(outcome):
     return [result.status for result in outcome.results]
-
-
-def test_jobs_run_once_and_are_recorded(runner):
-    runner.data = ["well", "other"]
-    first = runner.run()
-    stamps = {path: path.stat().st_mtime_ns for path in runner.out.rglob("result.json")}
-    second = runner.run()
-
-    assert statuses(first) == statuses(second) == ["ok"] * 4
-    assert first.problems == second.problems == []
-    assert first.results == second.results
-    assert stamps == {path: path.stat().st_mtime_ns for path in runner.out.rglob("result.json")}
-    assert list(as_frame(rows(runner.out))["score"]) == [0.1, 0.2, 0.1, 0.2]
-    assert len(runner.runs("job")) == 4
-    assert len(runner.runs("configuration")) == 4 * CONFIGURATIONS
-    (suite,) = runner.runs("suite")
-    assert suite.info.status == "FINISHED"
 
 
 def test_failures_are_kept_apart_and_repeated(runner):

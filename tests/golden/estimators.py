@@ -1,7 +1,5 @@
 """The runs of estimators whose trials are fitted by other libraries, on tables of scikit-learn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

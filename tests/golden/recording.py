@@ -6,8 +6,6 @@ holds runs, and a run three arrays: the text of its decisions, without numbers t
 computed; those numbers; and the predictions. No algorithm, class or reason is named in them.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import json

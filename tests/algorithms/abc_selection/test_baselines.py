@@ -1,7 +1,5 @@
 """Full-run, successive halving, DAUB and a random choice on simulated learners."""
 
-from __future__ import annotations
-
 import pytest
 
 from leaseboard.algorithms import registry

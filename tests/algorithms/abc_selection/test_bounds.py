@@ -1,7 +1,5 @@
 """Theorems 1 and 2 by hand, and every event of the tighter intervals."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 

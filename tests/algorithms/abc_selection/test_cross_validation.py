@@ -1,7 +1,5 @@
 """Early-stopped cross-validation: its bet and its guarantees."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Fitness that breaks is noticed, survived and reported."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Algorithm 3 by hand, and what sampling may cost next to Full-run."""
 
-from __future__ import annotations
-
 import pytest
 
 from leaseboard.algorithms.abc_selection import schedulers

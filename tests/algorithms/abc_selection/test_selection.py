@@ -1,7 +1,5 @@
 """Algorithms 1 and 2 on simulated learners, where every interval can be checked."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

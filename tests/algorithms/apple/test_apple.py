@@ -1,7 +1,5 @@
 """apple as a Leaseboard algorithm: its events, its rates, its fall-back, and bad input."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

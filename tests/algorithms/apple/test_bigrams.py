@@ -1,7 +1,5 @@
 """Pairs of neighbouring words as base variables."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial

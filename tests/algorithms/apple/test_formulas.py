@@ -1,7 +1,5 @@
 """The formulae of the paper and of VW's update, on numbers worked out by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

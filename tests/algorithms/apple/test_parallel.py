@@ -1,7 +1,5 @@
 """Parallel apple: the union of parents, the averages, and the same events wherever it runs."""
 
-from __future__ import annotations
-
 import copy
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Vowpal Wabbit as the oracle: the same losses where the algorithms are the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -1,7 +1,5 @@
 """The baselines of ChaCha: what is one slot, and Vowpal Wabbit itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The paper's rules in Python are those of the registered algorithms, from files too."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Algorithms 1 to 3, step by step, on losses that are set by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from leaseboard.algorithms.chacha.presets import Flaml, Paper

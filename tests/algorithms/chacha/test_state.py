@@ -1,7 +1,5 @@
 """The compiled steps of a race, each on slots filled in by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The folds environment: fits are paid for, the score is of the champion alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from leaseboard.algorithms.abc_selection.cross_validation import CrossValidation

@@ -1,7 +1,5 @@
 """The hold-out environment: its split, its ledger, its two losses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

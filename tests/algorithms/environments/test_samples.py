@@ -1,7 +1,5 @@
 """The ledger of the samples environment."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

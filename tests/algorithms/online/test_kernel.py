@@ -3,8 +3,6 @@
 Models next to each other compute what each computes alone; a branch goes its own way.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import vowpalwabbit

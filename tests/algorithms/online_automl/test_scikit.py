@@ -1,7 +1,5 @@
 """The streaming models in scikit-learn's form: its own checks, chunks, names and classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Predictions from earlier labels: by hand, and in blocks of any size."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Programs of frameworks for tables, and of searches."""
 
 import sys
-from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import get_args, get_type_hints
+from unittest.mock import MagicMock
 
 import numpy as np
 import pandas as pd
@@ -99,90 +99,56 @@ def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
     assert names - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}
 
 
-States = Enum("States", "COMPLETE PRUNED")
-SETTINGS = {"pruner": "median", "startup_trials": 5, "min_resource": "auto"}
-
-
 class PrunedError(Exception):
     """The stand-in's `TrialPruned`."""
 
 
-class StandInTrial:
-    """One of a stand-in's study, of a configuration; it prunes below an accuracy."""
+class Study:
+    """Stand-in of a study that tries configurations in order, and prunes below one half."""
 
-    def __init__(self, number, prune_below):
-        self.params, self.reported, self.state = {"configuration": number}, {}, None
-        self.prune_below = prune_below
-
-    def suggest_categorical(self, name, space):
-        return space[self.params[name]]
-
-    def report(self, value, step):
-        assert step not in self.reported
-        self.reported[step] = value
-
-    def should_prune(self):
-        return self.reported[max(self.reported)] < self.prune_below
-
-
-class StandInStudy:
-    """Fake study that tries the configurations in their order."""
-
-    def __init__(self, prune_below):
-        self.prune_below, self.trials = prune_below, []
+    def __init__(self, **given):
+        self.given, self.trials = given, []
 
     def optimize(self, objective, n_trials, catch):
         for number in range(n_trials):
-            trial = StandInTrial(number, self.prune_below)
+            said = {}
+            trial = SimpleNamespace(
+                params={"configuration": number}, said=said, state="complete", value=0.0,
+                suggest_categorical=lambda _, space, number=number: space[number],
+                report=lambda value, step, said=said: said.update({step: value}),
+                should_prune=lambda said=said: said[max(said)] < 0.5,
+            )  # fmt: skip
             self.trials.append(trial)
             try:
-                trial.value, trial.state = objective(trial), States.COMPLETE
-            except (PrunedError, *catch):
-                trial.state = States.PRUNED
+                trial.value = objective(trial)
+            except PrunedError:
+                trial.state = "pruned"
 
     @property
     def best_trial(self):
-        done = [each for each in self.trials if each.state is States.COMPLETE]
-        return max(done, key=lambda each: each.value)
+        return max(self.trials, key=lambda each: each.value)
 
 
-@pytest.fixture
-def study(monkeypatch):
-    """Run a study on a curve; return its outcome, its requests, and the arguments of Optuna."""
+def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(monkeypatch):
+    optuna, asked, studies = MagicMock(TrialPruned=PrunedError), [], []
+    optuna.trial.TrialState.COMPLETE = "complete"
+    optuna.create_study = lambda **given: studies.append(Study(**given)) or studies[0]
+    monkeypatch.setitem(sys.modules, "optuna", optuna)
 
-    def run(curve, prune_below):
-        given = {}
+    def ask(configuration, rows):
+        asked.append((configuration, rows))
+        return [0.6, 0.9, 0.8, 0.3][configuration]
 
-        fake = SimpleNamespace(
-            logging=SimpleNamespace(WARNING=30, set_verbosity=lambda _: None),
-            samplers=SimpleNamespace(GridSampler=lambda space, seed: (space, seed)),
-            pruners=SimpleNamespace(MedianPruner=lambda n_startup_trials: n_startup_trials),
-            trial=SimpleNamespace(TrialState=States),
-            TrialPruned=PrunedError,
-            create_study=lambda **options: given.update(options) or StandInStudy(prune_below),
-        )
-        monkeypatch.setitem(sys.modules, "optuna", fake)
-        asked = []
+    settings = {"pruner": "median", "startup_trials": 5, "min_resource": "auto"}
+    order = {"configurations": 4, "rows": 20_000, "initial_rows": 1000, "seed": 5}
 
-        def ask(configuration, rows):
-            asked.append((configuration, rows))
-            return curve(configuration)
-
-        order = {"configurations": 4, "rows": 20_000, "initial_rows": 1000, "seed": 5,
-                 "settings": SETTINGS}  # fmt: skip
-        return optuna_study(order, ask), asked, given
-
-    return run
-
-
-def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
-    found, asked, given = study([0.6, 0.9, 0.8, 0.3].__getitem__, prune_below=0.5)
-
+    assert optuna_study(order | {"settings": settings}, ask) == 1
     assert asked[:4] == [(0, 1000), (0, 4000), (0, 16_000), (0, 20_000)]
     assert asked[-1] == (3, 1000)
-    assert found == 1
-    assert given["sampler"] == ({"configuration": [0, 1, 2, 3]}, 5)
-    assert (given["direction"], given["pruner"]) == ("maximize", 5)
+    assert [*studies[0].trials[0].said] == [1, 4, 16, 20]
+    assert studies[0].given["direction"] == "maximize"
+    optuna.samplers.GridSampler.assert_called_once_with({"configuration": [0, 1, 2, 3]}, seed=5)
+    optuna.pruners.MedianPruner.assert_called_once_with(n_startup_trials=5)
 
 
 @pytest.fixture

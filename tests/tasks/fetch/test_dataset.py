@@ -1,7 +1,5 @@
 """What must hold of any dataset: its task, target, sample, digest, and its copy for jobs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

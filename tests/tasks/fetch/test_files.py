@@ -1,7 +1,5 @@
 """Files of four formats: round trips, and one clear line for each malformed one."""
 
-from __future__ import annotations
-
 from csv import writer as csv_writer
 
 import arff

@@ -1,7 +1,5 @@
 """Where data come from: references, names of ``conf/data``, mirrors, OpenML, packages."""
 
-from __future__ import annotations
-
 import csv
 import os
 import socket

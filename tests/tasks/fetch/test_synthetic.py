@@ -1,7 +1,5 @@
 """Generators: their published formulas, their streams, and the real datasets that they replace."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

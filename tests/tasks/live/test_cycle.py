@@ -1,7 +1,5 @@
 """Updates of a live model: every row once, in order, after any failure; and what is reported."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

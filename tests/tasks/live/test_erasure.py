@@ -1,7 +1,5 @@
 """Rows that are deleted, by age or by id: nothing of them stays, and the record says so."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

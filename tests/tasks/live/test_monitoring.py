@@ -1,7 +1,5 @@
 """What is wrong with a day: reported as one incident, and not learned."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,41 +1,23 @@
 """Letters reach a server on loopback; one that no one takes is kept, and costs little time."""
 
-import json
 import socket
-import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
+import pytest
+
+from benchmarks.drill import Webhook
 from leaseboard.tasks.live.incidents import Incident, deliver, outbox_of, reconcile, send, shown
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
-@contextmanager
-def server():
-    """Yield a webhook's address, and what it was sent."""
-    got = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            got.append((self.path, json.loads(body)))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.server_port}", got
-        finally:
-            listening.shutdown()
-            thread.join()
+@pytest.fixture
+def webhook():
+    with Webhook() as made:
+        yield made
+        made.shutdown()
 
 
 @contextmanager
@@ -56,14 +38,13 @@ def full_outbox(*addresses, n=2):
     return dict(enumerate(outbox_of(messages, settings, "report.html")))
 
 
-def test_a_webhook_gets_each_message_once_with_all_that_is_known():
-    with server() as (address, got):
-        done = list(deliver(full_outbox(f"{address}/hook?key=1")))
+def test_a_webhook_gets_each_message_once_with_all_that_is_known(webhook):
+    done = list(deliver(full_outbox(f"{webhook.address}hook?key=1")))
+    first, second = webhook.reported
 
     assert [fault for _, _, fault in done] == ["", ""]
-    assert [path for path, _ in got] == ["/hook?key=1"] * 2
-    assert got[0][1].pop("id") != got[1][1].pop("id")
-    assert got[0][1] == {
+    assert first.pop("id") != second.pop("id")
+    assert first == {
         "live_model": "sales",
         "status": "opened",
         "kind": "alarm",
@@ -77,14 +58,15 @@ def test_a_webhook_gets_each_message_once_with_all_that_is_known():
     }
 
 
-def test_a_receiver_that_is_down_is_asked_once_an_update_and_nothing_is_lost():
-    with closed_port() as down, server() as (up, got):
+def test_a_receiver_that_is_down_is_asked_once_an_update_and_nothing_is_lost(webhook):
+    with closed_port() as down:
+        up = webhook.address
         left = full_outbox(down, up, n=3)
         state = SimpleNamespace(outbox=lambda: dict(left), remove_sent=left.pop)
         (line,) = send(state, [down, up])
 
     assert [address for address, _ in left.values()] == [down] * 3
-    assert len(got) == 3
+    assert len(webhook.reported) == 3
     assert line.startswith(f"{shown(down)}: is down (")
     assert line.endswith("); 3 kept, to be sent at the next update")
 

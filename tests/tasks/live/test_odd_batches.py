@@ -1,7 +1,5 @@
 """Files that repeat, contradict the contract, or come from another time."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

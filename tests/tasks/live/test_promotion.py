@@ -1,7 +1,5 @@
 """Who takes whose place, by the evidence of their losses, or by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from leaseboard.algorithms.sequential_test import SequentialTest

@@ -1,7 +1,5 @@
 """What MLflow holds of a live model: a version and a run of each candidate, with its days."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

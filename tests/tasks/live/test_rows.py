@@ -1,7 +1,5 @@
 """Files of rows, and rows as a person gives them and as candidates get them."""
 
-from __future__ import annotations
-
 import os
 import socket
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Columns without a value at first: their kind is decided when values come, or by their owner."""
 
-from __future__ import annotations
-
 import shutil
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """FILE.yaml and the contract are edited between updates, the clock is set, an update fails."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -30,18 +30,6 @@ def with_estimator(content, estimator):
     return plain.dump(kind, state | {"estimator": estimator})
 
 
-def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy):
-    result, fitted = policy
-    model = again(fitted.model)
-    predicted = model.predict(fitted.dataset.features)
-
-    assert result.champion["arm"] in ("decision_tree", "lda")
-    assert set(predicted) == {"setosa", "versicolor", "virginica"}
-    assert np.mean(predicted == fitted.dataset.target.astype(str)) > 0.9
-    assert 0.8 < fitted.test <= 1
-    np.testing.assert_array_equal(predicted, fitted.model.predict(fitted.dataset.features))
-
-
 def test_a_column_that_the_contract_got_later_is_left_out_and_one_that_it_lost_is_missing():
     X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0]})
     model = PipelineModel((), HistGradientBoostingRegressor(max_iter=1).fit(X, X["a"]))

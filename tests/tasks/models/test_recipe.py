@@ -1,7 +1,5 @@
 """Models of recipes: they predict, learn, and go on from their bytes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The encoders of tables: fitted on training rows alone, transformers for scikit-learn."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Streams made of datasets: features as rows come, the rules of ChaCha's authors, refusals."""
 
-from __future__ import annotations
-
 import datetime as dt
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Splits: every row once, in its share, stratified, reproducible."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

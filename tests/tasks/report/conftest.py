@@ -1,7 +1,5 @@
 """Runs made up from seeds: event logs of four environments, checked by the auditor."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache

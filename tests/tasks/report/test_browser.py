@@ -1,7 +1,5 @@
 """The report in a real browser: it draws, sorts, fits a phone, and is silent."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browsing import assert_accessible, see_all

@@ -1,7 +1,5 @@
 """Results made up by hand, small enough to check every number on paper."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Selections compared with Full-run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Answers of the server, and refusals: in one line that says what, the rule, how to fix it."""
 
-from __future__ import annotations
-
 import json
 import math
 import sqlite3

@@ -1,7 +1,5 @@
 """The champion of a server, and the one thread that predicts."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from datetime import UTC, datetime

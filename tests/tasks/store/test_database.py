@@ -1,7 +1,5 @@
 """A database of any back end: opened once, locked, refused in one line."""
 
-from __future__ import annotations
-
 import os
 import threading
 import uuid

@@ -1,7 +1,5 @@
 """The state of a live model: whole batches, once, in SQLite and PostgreSQL."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import uuid

@@ -1,7 +1,5 @@
 """Records are appended once and read back alike, even if a user of the store is killed."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import random

@@ -1,7 +1,5 @@
 """Chances of classes: the log loss against what people try first, by hand and by an adversary."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The default's intervals keep their level on streams on which predicts go wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The default on streams of many features: no cliff where they begin to be selected."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The classes for people's own streams."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The models as River's estimators: its own checks, and its tools around them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """A saved model continues exactly; any other content of a file is refused and never executed."""
 
-from __future__ import annotations
-
 import copy
 import hashlib
 import io

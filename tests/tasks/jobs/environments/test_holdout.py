@@ -1,7 +1,5 @@
 """Datasets made into hold-out environments: encoding, division, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

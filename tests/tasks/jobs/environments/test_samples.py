@@ -1,7 +1,5 @@
 """Jobs on the samples environment, from a reference to a result."""
 
-from __future__ import annotations
-
 import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError

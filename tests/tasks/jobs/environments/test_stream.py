@@ -1,7 +1,5 @@
 """The stream environment of a job; losses under the preprocessing of ChaCha's authors."""
 
-from __future__ import annotations
-
 import pytest
 
 from leaseboard.algorithms import registry
