@@ -1,6 +1,6 @@
-"""Encoders of tables, fitted on training rows: scikit-learn's transformers for environments."""
+"""Encoders of tables, fitted on training rows, for environments."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, Self
 
@@ -137,83 +137,48 @@ class TableEncoder(_Encoder):
         return self.codes and kept is not None and len(kept) > 2
 
 
-@dataclass(eq=False, repr=False)
-class SparseEncoder(_Encoder):
-    """Columns of any kind as sparse features, in the order of the columns.
+def sparse_rows(
+    frame: pd.DataFrame, train: Rows, clip: float = 0.0, scale: bool = False
+) -> tuple[sparse.csr_array, tuple[str, ...]]:
+    """Return columns of any kind as sparse features, in their order, and the features' names.
 
-    A number is itself, a boolean 0 or 1, a date the columns of `spread_dates`. A nominal column is
-    an indicator for each category that it declares; a missing category, or one that it does not
-    declare, sets no indicator. A text column is the counts of the words of the training rows.
+    What is fitted is fitted on the rows `train`. A number is itself, 0 if it is missing, a boolean
+    0 or 1, a date the columns of `spread_dates`. A nominal column is an indicator ``column=value``
+    for each category that it declares; a missing category sets no indicator. A text column is the
+    counts of the words of the training rows.
 
-    Attributes
-    ----------
-    dates_ : dict
-        See `leaseboard.tasks.preprocess.encoding.KnownDates`.
-    known_ : list of list of str or None
-        For each column the labels of its categories or its words; None for numbers.
-    scales_ : list of tuple of float or None
-        For each column of numbers the values of its `ColumnScale`.
-    names_ : tuple of str
-        The features' names: an indicator is ``column=value``, a count is the word.
+    - `clip`, `scale`: of columns of numbers, see `leaseboard.algorithms.apple.rows.ColumnScale`.
 
     Examples
     --------
     >>> rows = pd.DataFrame({"n": [0.5, 2.0], "c": pd.Categorical(["u", "v"])})
-    >>> encoder = SparseEncoder().fit(rows)
-    >>> encoder.transform(rows).toarray().tolist(), encoder.names_
+    >>> features, names = sparse_rows(rows, EVERY)
+    >>> features.toarray().tolist(), names
     ([[0.5, 1.0, 0.0], [2.0, 0.0, 1.0]], ('n', 'c=u', 'c=v'))
     """
-
-    missing: Literal["refuse", "zero"] = "refuse"
-    """Treatment of a missing number: an error, or an absent feature."""
-    clip: float = 0.0
-    scale: bool = False
-    """Treatment of columns of numbers, see `leaseboard.algorithms.apple.rows.ColumnScale`."""
-
-    def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
-        """Learn the declared categories, and the words of the training rows."""
-        del y
-        every = self._learn_dates(frame)
-        self.is_text_ = [columns.is_text(column) for column in every]
-        self.known_ = [_known(column) for column in every]
-        self.scales_, names = [], list[str]()
-        for column, text, known in zip(every, self.is_text_, self.known_, strict=True):
-            scale = None
-            if known is None:
-                numbers = column.dropna().to_numpy(np.float64)
-                scale = astuple(ColumnScale.fitted(numbers, self.clip, self.scale))
-                names.append(str(column.name))
-            else:
-                names += known if text else [f"{column.name}={value}" for value in known]
-            self.scales_.append(scale)
-        self.names_ = tuple(names)
-        return self
-
-    def transform(self, frame: pd.DataFrame) -> sparse.csr_array:
-        """Return the features of the rows, shape (n_rows, n_features).
-
-        Raises DataError if a number is missing that may not be.
-        """
-        blocks = []
-        for place, column in enumerate(self._columns(frame)):
-            known = self.known_[place]
-            if known is None:
-                blocks.append(self._numbers(column, ColumnScale(*(self.scales_[place] or ()))))
-            elif self.is_text_[place]:
-                blocks.append(_counts(column, known))
-            else:
-                found = places(column, known)
-                rows = np.flatnonzero(found >= 0)
-                ones, shape = np.ones(len(rows)), (len(found), len(known))
-                blocks.append(sparse.csr_array((ones, (rows, found[rows])), shape=shape))
-        return sparse.hstack(blocks, format="csr")
-
-    def _numbers(self, column: pd.Series, scale: ColumnScale) -> sparse.csr_array:
-        if self.missing == "refuse":
-            _refuse_gap(column)
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        known = np.where(np.isnan(numbers), 0.0, scale.of(numbers))
-        return sparse.csr_array(known[:, None])
+    blocks, names = list[sparse.csr_array](), list[str]()
+    for name, column in spread_dates(frame, known_dates(frame, train)).items():
+        if columns.is_nominal(column):
+            known = declared(column)
+            found = places(column, known)
+            rows = np.flatnonzero(found >= 0)
+            ones, shape = np.ones(len(rows)), (len(found), len(known))
+            blocks.append(sparse.csr_array((ones, (rows, found[rows])), shape=shape))
+            names += [f"{name}={value}" for value in known]
+        elif columns.is_text(column):
+            texts = column.fillna("").astype(str)
+            words = list(dict.fromkeys(chain.from_iterable(map(str.split, texts.iloc[train]))))
+            counter = CountVectorizer(vocabulary=words, analyzer=str.split, dtype=np.float64)
+            counts = counter.transform(texts) if words else (len(texts), 0)
+            blocks.append(sparse.csr_array(counts))
+            names += words
+        else:
+            numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            missing = np.isnan(numbers)
+            fitted = ColumnScale.fitted(numbers[train][~missing[train]], clip, scale)
+            blocks.append(sparse.csr_array(np.where(missing, 0.0, fitted.of(numbers))[:, None]))
+            names.append(str(name))
+    return sparse.hstack(blocks, format="csr"), tuple(names)
 
 
 @dataclass(eq=False, repr=False)
@@ -294,35 +259,12 @@ def refuse_text(dataset: Dataset) -> None:
 
 def refuse_gaps(frame: pd.DataFrame) -> None:
     """Raise DataError for a missing value in any column but those of text."""
-    for name in frame:
-        if not columns.is_text(frame[name]):
-            _refuse_gap(frame[name])
-
-
-def _refuse_gap(column: pd.Series) -> None:
-    missing = int(column.isna().sum())
-    if missing:
-        raise DataError(
-            f"column {column.name!r} is missing (NaN) in {missing} rows: fill it in, or say"
-            " --set missing=zero, and what is missing counts as an absent feature"
-        )
-
-
-def _known(column: pd.Series) -> list[str] | None:
-    if columns.is_nominal(column):
-        return declared(column)
-    if not columns.is_text(column):
-        return None
-    return list(
-        dict.fromkeys(chain.from_iterable(str(text).split() for text in column.fillna("")))
-    )
-
-
-def _counts(column: pd.Series, known: list[str]) -> sparse.csr_array:
-    """Return how often each text has each of the `known` words."""
-    counter = CountVectorizer(vocabulary=known, analyzer=str.split, dtype=np.float64)
-    texts = column.fillna("").astype(str)
-    return sparse.csr_array(counter.transform(texts) if known else (len(texts), 0))
+    for name, column in frame.items():
+        if not columns.is_text(column) and (missing := int(column.isna().sum())):
+            raise DataError(
+                f"column {name!r} is missing (NaN) in {missing} rows: fill it in, or say"
+                " --set missing=zero, and what is missing counts as an absent feature"
+            )
 
 
 def _numbers(column: pd.Series, known: list[str] | None) -> NDArray[np.float32]:

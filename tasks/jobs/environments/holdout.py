@@ -23,7 +23,7 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.preprocess.encoders import SparseEncoder, refuse_gaps
+from leaseboard.tasks.preprocess.encoders import refuse_gaps, sparse_rows
 from leaseboard.tasks.preprocess.encoding import in_float32, naming
 from leaseboard.tasks.preprocess.splits import SplitOptions, division
 
@@ -100,16 +100,15 @@ class Options(KindOptions, SplitOptions):
 def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     """Encode and divide `dataset`; everything that is fitted is fitted on the training rows.
 
-    See `SparseEncoder` for the encoding of a column. Texts stay, for algorithms that look at the
+    See `sparse_rows` for the encoding of a column. Texts stay, for algorithms that look at the
     order of words.
     """
     features, (train, test) = _columns(dataset, options), options.divided(dataset, seed)
     with naming(dataset.reference):
         if options.missing == "refuse":
             refuse_gaps(features)
-        encode = SparseEncoder(options.missing, options.clip, options.scale)
-        encode.fit(features.iloc[train])
-        rows = as_rows(encode.transform(features))
+        encoded, names = sparse_rows(features, train, options.clip, options.scale)
+        rows = as_rows(encoded)
         target, classes = _labels(dataset, options, seed)
         check_labels(target)
         labels = in_float32(target)
@@ -120,7 +119,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
         for part in (train, test)
     )
     low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
-    return Holdout(train_part, test_part, encode.names_, dataset.task, classes, high - low)
+    return Holdout(train_part, test_part, names, dataset.task, classes, high - low)
 
 
 def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
