@@ -271,16 +271,6 @@ def finite_number(value: Any) -> float:
     return number if abs(number) <= LARGEST else math.nan
 
 
-def is_beyond_32_bits(value: Any) -> bool:
-    """Return whether a number, which may be written as a text, is not finite in 32 bits."""
-    try:
-        return abs(float(value)) > LARGEST
-    except OverflowError:
-        return True
-    except (TypeError, ValueError):
-        return False
-
-
 def is_number(value: Any) -> bool:
     """Return whether a value is a real number, or a boolean, which counts 1 or 0."""
     return hasattr(value, "__float__") and not isinstance(value, NO_NUMBERS)

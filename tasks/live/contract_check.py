@@ -21,7 +21,6 @@ from leaseboard.algorithms.tables.values import (
     ValueKind,
     finite_number,
     flag_of,
-    is_beyond_32_bits,
     is_date,
     is_gap,
     is_number,
@@ -75,8 +74,7 @@ def _number_reader(rule: ColumnRule, missing: str | None) -> Reader:
         if low <= number <= high and not (whole and number % 1):
             return number, None
         if math.isnan(number):
-            what = "finite in 32 bits" if is_beyond_32_bits(value) else "a number"
-            return None, f"is not {what}"
+            return None, "is not a number that is finite in 32 bits"
         if whole and number % 1:
             return number, "is not a whole number"
         return number, f"is below {low:g}" if number < low else f"is above {high:g}"
