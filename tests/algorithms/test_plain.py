@@ -48,7 +48,7 @@ def test_another_version_and_a_damaged_file_are_refused(monkeypatch):
     with pytest.raises(UsageError, match=r"a\.model is not a model of the format"):
         load(content[:-30], "a.model")
     monkeypatch.setattr(plain, "VERSION", plain.VERSION + 1)
-    with pytest.raises(UsageError, match=r"a\.model has the format leaseboard-model 8, and this"):
+    with pytest.raises(UsageError, match=r"a\.model has the format leaseboard-model 9, and this"):
         load(content, "a.model")
 
 

@@ -19,7 +19,7 @@ from leaseboard.algorithms.online_automl.streaming import (
 )
 
 EVAL = {"algorithm": "chacha", "b": 3}
-UNFIT = "is not a model of the format leaseboard-model 8, or a damaged one: learn"
+UNFIT = "is not a model of the format leaseboard-model 9, or a damaged one: learn"
 
 
 def product(n=400, d=4):
