@@ -36,10 +36,7 @@ class Requirement(Strict):
     data: str = ""
     """Dataset of the suite, by reference or name; empty for all."""
     metric: str
-    """``score``, ``units``, any other metric of the job, ``curve``, ``loss`` or
-    ``missed_intervals``."""
-    over: str | None = None
-    """Label of another algorithm whose metric divides it, repetition by repetition."""
+    """``score``, ``units``, or another metric of the job, such as ``loss``."""
     at_least: Number | None = None
     """The least value."""
     at_most: Number | None = None
@@ -63,20 +60,17 @@ class Requirement(Strict):
             raise ValueError("within belongs to equals: give that, or remove it")
         if None not in bounds and self.lower > self.upper:
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
-        if self.over == self.algorithm:
-            raise ValueError(f"{self.algorithm!r} over itself is always 1: name another algorithm")
         return self
 
     @property
-    def identity(self) -> tuple[str, str, str, str | None]:
+    def identity(self) -> tuple[str, str, str]:
         """The quantity without its bound, which a suite names once."""
-        return self.algorithm, self.data, self.metric, self.over
+        return self.algorithm, self.data, self.metric
 
     @property
     def name(self) -> str:
         """Name in reports."""
-        over = f" over {self.over}'s" if self.over else ""
-        return f"{self.metric} of {self.algorithm}{over} on {self.data}"
+        return f"{self.metric} of {self.algorithm} on {self.data}"
 
     @property
     def lower(self) -> float:

@@ -157,38 +157,22 @@ class Quantity:
 
 def measure(requirement: Requirement, frame: pd.DataFrame) -> Quantity:
     """Return the values of a requirement in results, in the order of the repetitions."""
-    labels = list(filter(None, (requirement.algorithm, requirement.over)))
-    mine = frame[frame["name"].isin(labels) & (frame["data"] == requirement.data)]
-    of_label: dict[str | None, dict[int, Any]] = {label: {} for label in labels}
-    for row in mine.sort_values("repetition", kind="stable").itertuples():
+    own = (frame["name"] == requirement.algorithm) & (frame["data"] == requirement.data)
+    rows = list(frame[own].sort_values("repetition", kind="stable").itertuples())
+    for row in rows:
         if row.status != "ok":
             reason = f"{row.name}, seed {row.seed}: {row.status}: {row.reason}"
             return Quantity(requirement, problem=reason, failed=row.status in FAILURES)
-        of_label[row.name][int(row.repetition)] = row
-    rows, others = of_label[requirement.algorithm], of_label.get(requirement.over, {})
     if not rows:
         return Quantity(requirement, problem="no job of it ran")
-    if requirement.over and rows.keys() - others.keys():
-        return Quantity(requirement, problem=f"a repetition has no result of {requirement.over}")
     try:
-        values = tuple(_value(requirement.metric, row, others.get(at)) for at, row in rows.items())
+        values = tuple(_value(requirement.metric, row) for row in rows)
     except LeaseboardError as error:
         return Quantity(requirement, problem=str(error))
     return Quantity(requirement, values)
 
 
-def _value(metric: str, row: Any, other: Any | None) -> float:
-    """Return a job's value, or its ratio to that of `other`: of two equal ones, also zeros, 1."""
-    value = _of_job(metric, row)
-    if other is None:
-        return value
-    over = _of_job(metric, other)
-    if value == over:
-        return 1.0
-    return value / over if over else math.copysign(math.inf, value)
-
-
-def _of_job(metric: str, row: Any) -> float:
+def _value(metric: str, row: Any) -> float:
     if metric in ("score", "units"):
         return float(getattr(row, metric))
     if metric not in row.metrics:

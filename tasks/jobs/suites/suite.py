@@ -152,9 +152,8 @@ class Suite(Strict):
         titles = [contender.title for contender in self.algorithms]
         places = {place for entry in self.data for place in (entry.data, entry.name)}
         for requirement in self.requirements:
-            for title in filter(None, (requirement.algorithm, requirement.over)):
-                if title not in titles:
-                    raise ValueError(f"requirements: {unknown('algorithm', title, titles)}")
+            if (title := requirement.algorithm) not in titles:
+                raise ValueError(f"requirements: {unknown('algorithm', title, titles)}")
             if requirement.data not in places | {""}:
                 known = sorted(places - {""})
                 raise ValueError(f"requirements: {unknown('data', requirement.data, known)}")
