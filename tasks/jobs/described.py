@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,9 +116,7 @@ KNOWN = ("sklearn", "lightgbm")
 
 def is_untrusted(job: Job) -> bool:
     """Return whether `job` runs a user's code, which may change anything in its process."""
-    return bool([*references(job), *plugins_of(job)]) or bool(
-        classes(job, registry.algorithm_class(job.algorithm).environment)
-    )
+    return bool(files(job) or classes(job, registry.algorithm_class(job.algorithm).environment))
 
 
 def plugins_of(job: Job) -> list[Plugin]:
@@ -127,15 +125,10 @@ def plugins_of(job: Job) -> list[Plugin]:
     return [] if found is None else [found]
 
 
-def references(job: Job) -> Iterator[str]:
-    """Yield every ``file.py`` or ``file.py:Class`` that a job names, its algorithm first."""
-    yield from filter(file_of, _texts([job.algorithm, job.settings, job.environment]))
-
-
 def files(job: Job) -> list[Path]:
-    """Return the user's files that a job names, and those of its plugins."""
-    named = [file for text in references(job) if (file := file_of(text))]
-    return [*named, *(file for each in plugins_of(job) for file in each.files())]
+    """Return the user's file that a job names as its algorithm, and those of its plugins."""
+    own = file_of(job.algorithm)
+    return [*([own] if own else []), *(file for each in plugins_of(job) for file in each.files())]
 
 
 def classes(job: Job, kind: str) -> list[str]:
@@ -148,17 +141,6 @@ def classes(job: Job, kind: str) -> list[str]:
     arms = (arm for space in spaces for arm in space.arms.values())
     named = (arm.estimator for arm in arms if ":" in arm.estimator)
     return [name for name in named if name.partition(":")[0].partition(".")[0] not in KNOWN]
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str() | Path():
-            yield str(value)
-        case Mapping():
-            yield from _texts(list(value.values()))
-        case list() | tuple() | set() | frozenset():
-            for each in value:
-                yield from _texts(each)
 
 
 def pinned(job: Job) -> str:
