@@ -25,7 +25,7 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import TABLE
 from leaseboard.tasks.jobs.checks import lines_of
 from leaseboard.tasks.jobs.job import Job, Result, replayed_cpu_seconds
-from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared, group, prepare
+from leaseboard.tasks.jobs.prepared import Prepared, group, prepare
 from leaseboard.tasks.jobs.run import failed, verdict
 from leaseboard.tasks.jobs.suites.plan import Planned, plan
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -153,7 +153,7 @@ class Run:
         self,
         suite: Suite,
         planned: list[Planned],
-        data: dict[str, CachedDataset],
+        data: dict[str, Prepared],
         executor: Executor,
         out: Path,
         tracking_uri: str | None,
@@ -315,7 +315,7 @@ def benchmark(
     """
     output_folder(out)
     with results.locked(out), _shared(out) as shared:
-        data: dict[str, CachedDataset] = {}
+        data: dict[str, Prepared] = {}
 
         def fetch(reference: str) -> str:
             data[reference] = executor.call(plain.fetch, reference, shared)

@@ -7,7 +7,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,30 +56,15 @@ def dump_once(make: Callable[[], Any], folder: Path) -> None:
         shutil.rmtree(new, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
-class CachedDataset:
-    """Dataset in a folder of its own."""
-
-    reference: str
-    """What was asked for."""
-    digest: str
-    """Of the content, see `leaseboard.tasks.fetch.dataset`."""
-    folder: Path
-
-    def open(self) -> Dataset:
-        """Return the dataset, its numbers mapped: milliseconds for any size."""
-        return load_mapped(self.folder)
-
-
-def cache_dataset(dataset: Dataset, place: Path) -> CachedDataset:
+def cache_dataset(dataset: Dataset, place: Path) -> Prepared:
     """Write `dataset` into a folder of its own in `place`."""
     named = hashlib.sha256(f"{dataset.reference} {dataset.digest}".encode()).hexdigest()[:16]
-    folder = place / f"table-{named}"
+    folder = place.resolve() / f"table-{named}"
     dump_once(lambda: dataset, folder)
-    return CachedDataset(dataset.reference, dataset.digest, folder)
+    return Prepared(dataset.reference, dataset.digest, folder)
 
 
-def fetch_into(place: Path, reference: str) -> CachedDataset:
+def fetch_into(place: Path, reference: str) -> Prepared:
     """Load the dataset that `reference` names once, and cache it in a folder in `place`.
 
     Raises UsageError, DataError, DataUnavailableError as `leaseboard.tasks.fetch.loading.load`.
@@ -89,15 +74,18 @@ def fetch_into(place: Path, reference: str) -> CachedDataset:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Two folders: the dataset, and the parts of the environment."""
+    """Dataset in a folder of its own, and the parts of an environment in another."""
 
+    reference: str
+    """What was asked for."""
+    digest: str
+    """Of the content, see `leaseboard.tasks.fetch.dataset`."""
     table: Path
-    """See `leaseboard.tasks.jobs.prepared`."""
     parts: Path | None = None
-    """None where the environment prepares nothing in advance."""
+    """None where nothing is prepared in advance."""
 
     def dataset(self, job: Job) -> Dataset:
-        """Return the dataset of `job`, mapped.
+        """Return the dataset of `job`, its numbers mapped: milliseconds for any size.
 
         Raises DataError if it is another one.
         """
@@ -130,17 +118,17 @@ def _group(job: Job, kind: str) -> str:
     return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def prepare(data: CachedDataset, job: Job) -> Prepared:
+def prepare(data: Prepared, job: Job) -> Prepared:
     """Preprocess the data of `job` for its environment, once, next to the data.
 
     Raises LeaseboardError if the environment cannot take the data.
     """
     kind = describe(job.algorithm, job.settings).environment
     name = _group(job, kind)
-    if not (data.folder / name).exists():
-        options = environments.resolve(kind, job.environment)
-        parts = options.parts(environments.divided(data.open(), job), job.environment_seed)
+    if not (data.table / name).exists():
+        options, dataset = environments.resolve(kind, job.environment), data.dataset(job)
+        parts = options.parts(environments.divided(dataset, job), job.environment_seed)
         if parts is None:
-            return Prepared(data.folder)
-        dump_once(lambda: (f"{name} of {data.digest}", parts), data.folder / name)
-    return Prepared(data.folder, data.folder / name)
+            return data
+        dump_once(lambda: (f"{name} of {data.digest}", parts), data.table / name)
+    return replace(data, parts=data.table / name)

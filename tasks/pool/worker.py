@@ -82,8 +82,8 @@ def _run(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
     try:
         prepared = None
         if order["prepared"]:
-            table, parts = order["prepared"]
-            prepared = Prepared(Path(table), parts and Path(parts))
+            reference, digest, table, parts = order["prepared"]
+            prepared = Prepared(reference, digest, Path(table), parts and Path(parts))
         result = function(Job(**order["job"]), folder, prepared=prepared)
         sys.stdout.flush()
         answer = {"result": plain(result)}

@@ -208,9 +208,8 @@ class WorkerPool:
     ) -> Result | Ending:
         """Return the result that a worker found, or how the job ended without one."""
         worker.fit = False
-        places = data and (data.table, data.parts)
         order = {
-            "prepared": places and [place and str(place.resolve()) for place in places],
+            "prepared": data and dataclasses.astuple(data),
             "job": dataclasses.asdict(job),
             "folder": str(folder.resolve()),
             "log": str(folder.resolve() / LOG),

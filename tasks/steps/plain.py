@@ -16,7 +16,7 @@ from typing import TypeVar
 from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.prepared import CachedDataset, Prepared
+from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.pool.workers import Attempt, RunsJobs, run_unplanned
@@ -57,7 +57,7 @@ def run_all(
     yield from collected(0)
 
 
-def fetch(reference: str, place: Path | None = None) -> CachedDataset:
+def fetch(reference: str, place: Path | None = None) -> Prepared:
     """Fetch a dataset into a folder, by default one of this process, for all jobs on it.
 
     A download that breaks off is tried again, with backoff and jitter.
@@ -72,7 +72,7 @@ def fetch(reference: str, place: Path | None = None) -> CachedDataset:
 
 def run(
     job: Job,
-    data: Prepared | CachedDataset | None = None,
+    data: Prepared | None = None,
     *,
     key: str = "",
     limits: Limits | None = None,
@@ -84,7 +84,7 @@ def run(
     Parameters
     ----------
     job : Job
-    data : Prepared or CachedDataset, optional
+    data : Prepared, optional
         Without it the job loads ``job.data`` itself.
     key : str
         Of the planned job; empty for one that is not planned.
@@ -101,7 +101,7 @@ def run(
         ``future.result(raise_on_failure=False)``; of a job on another machine it holds the
         `Attempt` with its files.
     """
-    if isinstance(data, CachedDataset):
+    if data is not None and data.parts is None:
         data = prepared.prepare(data, job)
     if workers is not None:
         return workers(job, key, data)

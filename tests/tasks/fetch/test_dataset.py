@@ -15,7 +15,7 @@ from leaseboard.tasks.fetch.dataset import (
     infer_task,
 )
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.jobs.prepared import cache_dataset
+from leaseboard.tasks.jobs.prepared import cache_dataset, load_mapped
 from leaseboard.tasks.live.first_files import infer
 from leaseboard.tasks.models.columns import read_rows
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -128,13 +128,16 @@ def hold(frame, name, place):
 
 def test_every_job_maps_the_same_data_and_cannot_change_them(tmp_path):
     kept = hold(rows_of_all_kinds(), "all", tmp_path)
-    data, strided = kept.open(), pd.DataFrame(np.arange(12.0).reshape(4, 3), columns=list("abc"))
-    other = cache_dataset(data, tmp_path).open()
+    data, strided = (
+        load_mapped(kept.table),
+        pd.DataFrame(np.arange(12.0).reshape(4, 3), columns=list("abc")),
+    )
+    other = load_mapped(cache_dataset(data, tmp_path).table)
     pd.testing.assert_frame_equal(data.features, other.features)
     pd.testing.assert_series_equal(data.target, other.target)
     assert digest_of(other.features, other.target, other.task) == data.digest
     assert (data.reference, kept.digest) == ("held:all", data.digest)
-    for each in (data, hold(strided, "s", tmp_path).open()):
+    for each in (data, load_mapped(hold(strided, "s", tmp_path).table)):
         for name in each.features.select_dtypes("number"):
             values = each.features[name].array._ndarray  # to_numpy is read-only anyway
             with pytest.raises(ValueError, match="read-only"):

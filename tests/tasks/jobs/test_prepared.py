@@ -6,7 +6,7 @@ import pytest
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.prepared import Prepared, fetch_into, group, prepare
+from leaseboard.tasks.jobs.prepared import fetch_into, group, prepare
 from leaseboard.tasks.jobs.run import run_job
 
 FRIED, WINE = "synthetic:fried?rows=300&seed=0", "sklearn:wine"
@@ -66,11 +66,12 @@ def test_what_was_made_of_other_data_or_for_another_environment_is_never_taken(t
     stream, _, holdout = JOBS[:3]
     kept, other = (fetch_into(tmp_path, f"synthetic:fried?rows={n}&seed=0") for n in (300, 301))
     later = dataclasses.replace(holdout, environment_seed=3)
+    alike = dataclasses.replace(stream, data=other.reference)
 
     for job, given, why in (
-        (stream, Prepared(kept.folder, prepare(other, stream).parts), "made of"),
+        (stream, dataclasses.replace(kept, parts=prepare(other, alike).parts), "made of"),
         (holdout, prepare(kept, later), "made of"),
-        (stream, prepare(other, stream), "was given"),
+        (stream, prepare(other, alike), "was given"),
     ):
         with pytest.raises(DataError, match=why):
             run_job(job, tmp_path, prepared=given)
