@@ -23,27 +23,6 @@ from leaseboard.algorithms.events import Event, Parameters
 
 
 @dataclass(frozen=True, slots=True)
-class OutsideDecider:
-    """Search of another library, and what it searches.
-
-    Attributes
-    ----------
-    system : str
-        Whose search it is, such as ``optuna``.
-    settings : mapping of str to value
-        Of the search, in that library's words where it has some.
-    configurations, rows, initial_rows : int
-        How many there are to choose from, the rows of a full training, and of a first probe.
-    """
-
-    system: str
-    settings: Mapping[str, Any]
-    configurations: int
-    rows: int
-    initial_rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class ProbeAsked:
     """Probe that a search asks for next.
 
@@ -64,8 +43,11 @@ class ProbeAsked:
     folds: int = 1
 
 
-Deciders = Callable[[OutsideDecider, int], Any]
-"""Starts a search with a seed, which knows nothing yet; SkipError where its library is missing.
+Deciders = Callable[[str, Mapping[str, Any], int], Any]
+"""Starts a search of a system with a seed; SkipError where its library is missing.
+
+It is told its ``settings``, in that library's words where it has some, how many ``configurations``
+there are, the ``rows`` of a full training and the ``initial_rows`` of a first probe.
 
 It has `hear`, which returns the `ProbeAsked` next, or at last the number of the configuration that
 is chosen, None if nothing could be trained; `report`, which takes the accuracy of what was asked
@@ -231,14 +213,15 @@ class SamplesEnvironment(SelectionEnvironment):
         trained = rows - len(range(fold, rows, folds))
         return (yield from self._paid_for(configuration, trained, measure))
 
-    def decider(self, which: OutsideDecider, seed: int) -> AbstractContextManager[Any]:
-        """Return a search of another library, which the context closes.
-
-        Raises SkipError where that library is missing.
-        """
+    def decider(
+        self, system: str, settings: Mapping[str, Any], configurations: int, seed: int
+    ) -> AbstractContextManager[Any]:
+        """Return a search of another library, which the context closes; see `Deciders`."""
         if self._deciders is None:
-            raise SkipError(f"{which.system} runs on jobs alone: take `leaseboard race`")
-        return closing(self._deciders(which, seed))
+            raise SkipError(f"{system} runs on jobs alone: take `leaseboard race`")
+        order = {"settings": settings, "configurations": configurations,
+                 "rows": self.train_rows, "initial_rows": self.initial_rows}  # fmt: skip
+        return closing(self._deciders(system, order, seed))
 
     def confirm(self, configuration: int, least: float) -> bool:
         """Return whether a configuration reaches `least`, trained and tested in full.

@@ -105,12 +105,9 @@ class OutsideSearch(samples.SamplesAlgorithm):
         If the budget ends first, the best configuration on the most rows is the answer.
         """
         distinct = yield from env.admit()
-        which = samples.OutsideDecider(
-            self.system, settings_of(self), len(distinct), env.train_rows, env.initial_rows
-        )
         known: dict[int, tuple[int, float]] = {}
         failed: dict[int, Probe] = {}
-        with env.decider(which, seed) as session:
+        with env.decider(self.system, settings_of(self), len(distinct), seed) as session:
             while isinstance(said := session.hear(), samples.ProbeAsked):
                 index = distinct[said.configuration]
                 if said.fold is None:

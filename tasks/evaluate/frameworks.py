@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import KW_ONLY, asdict, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost
 from leaseboard.algorithms.environments.holdout import SystemFit
-from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
+from leaseboard.algorithms.environments.samples import ProbeAsked
 from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError
 from leaseboard.algorithms.online.schema import Origin
@@ -206,10 +206,11 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
 class SearchSession(FrameworkProcess):
     """Search in its process, see `Deciders`; SkipError where its library is missing."""
 
-    def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
-        python, system = venv.python(which.system), which.system
-        super().__init__(python, "select", system, who=system, patience=patience)
-        self.send(asdict(which) | {"seed": seed % 2**31})
+    def __init__(
+        self, system: str, order: Mapping[str, Any], seed: int, patience: float = PATIENCE
+    ) -> None:
+        super().__init__(venv.python(system), "select", system, who=system, patience=patience)
+        self.send({**order, "seed": seed % 2**31})
 
     def hear(self) -> ProbeAsked | int | None:
         """Return what it asks for, or the number that it chooses."""

@@ -40,9 +40,8 @@ class Optimiser(ABC):
     def suggest(self, n: int) -> Suggestion:
         """Return trial number `n`, from 0, when all before are known."""
 
-    @abstractmethod
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
-        """Learn the reward of trial `n`; that of a failed one is 0."""
+        """Learn the reward of trial `n`, by default nothing; that of a failed one is 0."""
 
 
 ETA = 3
@@ -145,9 +144,6 @@ class RandomSearch(Optimiser):
         rng = generator(self.seed, "random search", n)
         name = self.names[int(rng.integers(len(self.names)))]
         return Suggestion(name, self.space.arms[name].draw(rng))
-
-    def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
-        """Learn nothing."""
 
 
 class TreeParzen(Optimiser):

@@ -30,13 +30,13 @@ class TinyLearner:
 class TinySearch:
     """Any search of another library: the best on the first rows, or of two folds."""
 
-    def __init__(self, which, seed):
-        folds = which.settings.get("folds", 1)
-        numbers = range(which.configurations)
+    def __init__(self, system, order, seed):
+        folds = order["settings"].get("folds", 1)
+        numbers = range(order["configurations"])
         if folds == 1:
-            self._left = [ProbeAsked(each, which.initial_rows) for each in numbers]
+            self._left = [ProbeAsked(each, order["initial_rows"]) for each in numbers]
         else:
-            rows = max(folds, which.initial_rows)
+            rows = max(folds, order["initial_rows"])
             self._left = [ProbeAsked(n, rows, f, folds) for n in numbers for f in (0, 1)]
         self._asked = []
         self._reported = {}

@@ -12,7 +12,7 @@ import yaml
 
 from leaseboard.algorithms.checks import Tiny, schema_of, tiny_environment
 from leaseboard.algorithms.environments.arrival import Arrival
-from leaseboard.algorithms.environments.samples import OutsideDecider, ProbeAsked
+from leaseboard.algorithms.environments.samples import ProbeAsked
 from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.errors import DataError, DivergedError, LeaseboardError, SkipError
 from leaseboard.algorithms.online.schema import Origin
@@ -99,7 +99,8 @@ HELD_OUT = {"search": "grid", "folds": 1, "factor": 3, "min_resources": "exhaust
 
 
 def halving(configurations=7, rows=9000, **settings):
-    return OutsideDecider("scikit-learn", HELD_OUT | settings, configurations, rows, 100)
+    return {"settings": HELD_OUT | settings, "configurations": configurations,
+            "rows": rows, "initial_rows": 100}  # fmt: skip
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def begin(tmp_path, monkeypatch):
         if isinstance(of, Stream):
             sessions.append(StreamSession(*which, of, 3, patience))
         else:
-            sessions.append(SearchSession(of, 3, patience))
+            sessions.append(SearchSession("scikit-learn", of, 3, patience))
         return sessions[-1]
 
     yield make
@@ -164,7 +165,7 @@ def test_what_is_not_installed_is_skipped_with_the_fix(monkeypatch, tmp_path):
     with pytest.raises(SkipError, match="leaseboard frameworks install river"):
         StreamSession(*LINEAR, growing(), 0)
     with pytest.raises(SkipError, match="leaseboard frameworks install optuna"):
-        SearchSession(OutsideDecider("optuna", {}, 2, 100, 10), 0)
+        SearchSession("optuna", {}, 0)
 
 
 @pytest.mark.parametrize(
