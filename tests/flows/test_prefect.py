@@ -107,9 +107,9 @@ def test_an_interrupted_flow_stops_its_jobs_and_is_seen_as_ended(runner, found, 
     assert found()[0].state.is_final()
 
 
-@pytest.mark.parametrize("port", [free_port(), "hunter2port"])
+@pytest.mark.parametrize("port", [free_port, lambda: "hunter2port"])
 def test_a_server_that_does_not_answer_is_named_without_its_password(runner, monkeypatch, port):
-    monkeypatch.setenv("PREFECT_API_URL", f"http://me:hunter2@127.0.0.1:{port}/api")
+    monkeypatch.setenv("PREFECT_API_URL", f"http://me:hunter2@127.0.0.1:{port()}/api")
     with pytest.raises(LeaseboardError, match=r"does not answer.*: start it, or unset") as raised:
         runner.run(local=False)
     assert "hunter2" not in str(raised.value)
