@@ -22,7 +22,7 @@ from leaseboard.tasks.score.baseline import Quantity, measure
 from leaseboard.tasks.score.frame import as_frame, finished
 from leaseboard.tasks.score.selections import selects, with_selections
 from leaseboard.tasks.score.summary import several
-from leaseboard.tasks.score.verdict import DECIDING, TOLERANCE, Verdict, headline, worse
+from leaseboard.tasks.score.verdict import DECIDING, Verdict, headline, worse
 from leaseboard.tasks.score.verdict import gate as judge
 
 Places = Mapping[tuple[str, str], int]
@@ -60,9 +60,8 @@ class Gate:
         names = {key: name for suite, _ in self._opened for key, name in suite.data_names.items()}
         while True:
             verdict = judge(
-                self._frame, baseline, TOLERANCE, self._quantities, names=names,
-                problems=tuple(self.problems),
-            )  # fmt: skip
+                self._frame, baseline, self._quantities, names=names, problems=tuple(self.problems)
+            )
             doubtful = {(one.name, one.data): one.wanted for one in verdict.checks if one.wanted}
             if not doubtful:
                 break

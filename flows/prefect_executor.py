@@ -161,10 +161,6 @@ def named_after(parameter: str) -> Callable[[], str]:
     return name
 
 
-def _dropped(_: logging.LogRecord) -> bool:
-    return False
-
-
 @contextmanager
 def logged() -> Iterator[None]:
     """Send the lines that `say` prints meanwhile to the page of the current flow run."""
@@ -178,7 +174,7 @@ def logged() -> Iterator[None]:
         EventsWorker.set_client_override(PrefectEventsClient, reconnection_attempts=2)
     logging.raiseExceptions = False
     for name in ("EventsWorker", "prefect.events.clients", "prefect._internal.concurrency"):
-        logging.getLogger(name).addFilter(_dropped)
+        logging.getLogger(name).addFilter(lambda _: False)
     lines = get_run_logger(get_run_context())
     with listening(lambda text: lines.info("%s", text)):
         yield

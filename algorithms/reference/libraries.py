@@ -156,7 +156,7 @@ class Refitted:
     def __init__(self, task: str, n_classes: int = 0) -> None:
         self.task, self.n_classes = task, n_classes
         self.rows: list[Floats] = []
-        self.labels: list[Floats] = []
+        self.labels = [np.zeros(0, np.float32)]
         self.seen, self.due = 0, FIRST
         self.trees: Any = None
 
@@ -177,9 +177,8 @@ class Refitted:
         """See `StreamLearner.predict_waiting`."""
         del pending
         if self.trees is None:
-            known = np.concatenate(self.labels) if self.labels else np.zeros(0, np.float32)
-            common: Doubles = np.repeat(self._common(known)[None], len(examples), axis=0)
-            return common
+            common = self._common(np.concatenate(self.labels))
+            return np.repeat(common[None], len(examples), axis=0)
         return self._said(self.trees, examples)
 
     def _progressive(self, examples: Floats, labels: Floats) -> Floats | Doubles:

@@ -1,7 +1,5 @@
 """Reading of one example; see `leaseboard.algorithms.tables.row_reader`."""
 
-from cpython.ref cimport PyObject
-
 
 cdef class RowReader:
     cdef float *row  # of the example that was read last

@@ -291,18 +291,17 @@ class Attempt:
 
 
 def run_one(
-    job: Job, folder: Path, *, key: str = "", here: bool = False, sinks: tuple[Sink, ...] = ()
+    job: Job, folder: Path, *, here: bool = False, sinks: tuple[Sink, ...] = ()
 ) -> Attempt:
     """Run one job to its end: a failure is a result; only wrong usage and Ctrl-C are raised.
 
     - `folder`: gets the job's files.
-    - `key`: of a job that was planned.
     - `here`: run such a job in this process, too, not in a worker.
     - `sinks`: see each event of a job in this process.
     """
     if not here and is_untrusted(job):
         with WorkerPool(1, Limits()) as pool:
-            return Attempt(pool.run(job, key, folder), folder)
+            return Attempt(pool.run(job, "", folder), folder)
     try:
         result = run_job(job, folder, sinks=sinks)
     except (UsageError, KeyboardInterrupt):

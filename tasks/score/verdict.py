@@ -41,7 +41,7 @@ from leaseboard.tasks.score.inference import Interval, Paired, paired
 from leaseboard.tasks.score.summary import literal, markdown_table, several
 
 TOLERANCE = 0.002
-"""Default: a drop of a fifth of a percent of the accepted mean. Seeded scores repeat exactly, so a
+"""A drop of a fifth of a percent of the accepted mean. Seeded scores repeat exactly, so a
 tolerance only has to absorb what another platform or library version rounds differently."""
 
 ALPHA = 0.02
@@ -107,9 +107,7 @@ class Check:
         return self.verdict in FAILING
 
 
-def check_scores(
-    frame: pd.DataFrame, scenarios: Sequence[Scenario], tolerance: float
-) -> tuple[Check, ...]:
+def check_scores(frame: pd.DataFrame, scenarios: Sequence[Scenario]) -> tuple[Check, ...]:
     """Check every accepted scenario against a frame of results, and report new ones."""
     groups = dict(list(frame.groupby(["name", "data"], sort=False)))
     checks, compared = list[Check](), dict[int, Paired]()
@@ -126,7 +124,7 @@ def check_scores(
     changed = sum(not pairs.same for pairs in compared.values())
     for place, pairs in compared.items():
         own = scenarios[place].tolerance
-        allowed = (0.0 if pairs.constant else tolerance) if own is None else own
+        allowed = (0.0 if pairs.constant else TOLERANCE) if own is None else own
         verdict, explanation, wanted = decide(
             pairs, allowed, changed, len(scenarios[place].scores)
         )
@@ -273,7 +271,6 @@ class Verdict:
 def gate(
     frame: pd.DataFrame,
     baseline: Baseline | None,
-    tolerance: float = TOLERANCE,
     quantities: Sequence[Quantity] = (),
     *,
     problems: tuple[str, ...] = (),
@@ -284,13 +281,12 @@ def gate(
     - `frame`: results, see `leaseboard.tasks.score.frame.as_frame`.
     - `baseline`: without one every scenario is new and nothing is compared; a broken requirement
       fails.
-    - `tolerance`: relative drop of the mean score that is still accepted.
     - `quantities`: the suite's requirements, measured.
     - `problems`, `names`: as of `Verdict`.
     """
     return Verdict(
         baseline,
-        check_scores(frame, baseline.scenarios if baseline else (), tolerance),
+        check_scores(frame, baseline.scenarios if baseline else ()),
         tuple(map(check_requirement, quantities)),
         problems,
         names or {},

@@ -11,7 +11,6 @@ cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check, PyFloat_CheckExact
 from libc.stdint cimport int64_t
 
-from leaseboard.algorithms import plain
 from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.safe.mixture import Mixture
 
