@@ -79,8 +79,8 @@ class Saying:
         self.says = list(says)
         self.heard = []
 
-    def __call__(self, which, seed):
-        self.heard.append((which.system, dict(which.settings), which.configurations, seed))
+    def __call__(self, system, order, seed):
+        self.heard.append((system, order, seed))
         return self
 
     def hear(self):

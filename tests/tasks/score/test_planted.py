@@ -63,7 +63,7 @@ def part(tmp_path):
         kept = [
             requirement
             for requirement in suite.requirements
-            if (requirement.algorithm in titles and requirement.over in titles | {None})
+            if requirement.algorithm in titles
             and (not requirement.data or requirement.data in {entry.name for entry in entries})
         ]
         (tmp_path / "run" / "jobs").mkdir(parents=True)

@@ -111,7 +111,7 @@ class TestNeverGreenWithoutMeasuring:
 
 
 def test_what_is_broken_or_not_measured_cannot_be_accepted():
-    for frame in (both(chacha=2.0), as_frame([result("chacha")])):
+    for frame in (both(chacha=2.0), as_frame([result("vanilla")])):
         with pytest.raises(LeaseboardError, match=r"score of chacha on x ≤ 1\.01"):
             accepted(frame, GUARD)
 
