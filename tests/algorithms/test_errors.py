@@ -1,5 +1,6 @@
-"""The parts of an installation: what each brings, and what is said where it is missing."""
+"""The parts of an installation, and the import of what users write next to it."""
 
+import pickle
 import subprocess
 import sys
 import tomllib
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from leaseboard.algorithms.errors import PARTS
+from leaseboard.algorithms.errors import PARTS, UserFileError
+from leaseboard.algorithms.plugins import import_file
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED_AS = {"scikit-learn": "sklearn", "liac-arff": "arff", "pyyaml": "yaml"}
@@ -61,3 +63,25 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert {"numpy", "leaseboard"} <= set(done.stdout.split())
+
+
+def test_a_file_is_executed_once_until_it_changes(tmp_path):
+    path = tmp_path / "json.py"
+    path.write_text("class Mine: depth = 1")
+    module = import_file(path, "thing")
+
+    assert import_file(path, "thing") is module
+    path.write_text("class Mine: depth = 2")
+    assert import_file(path, "thing").Mine.depth == 2
+    assert pickle.loads(pickle.dumps(module.Mine())).depth == 1
+
+
+def test_a_file_that_fails_is_not_half_imported(tmp_path):
+    path = tmp_path / "broken.py"
+    path.write_text("\ndepth = 1 / 0")
+    before = set(sys.modules)
+    for _ in range(2):
+        with pytest.raises(UserFileError, match=r"broken\.py:2: ZeroDivisionError: division by"):
+            import_file(path, "thing")
+
+    assert set(sys.modules) == before

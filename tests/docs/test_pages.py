@@ -1,8 +1,10 @@
-"""No page names a command, option, algorithm, suite, module or page that is not there."""
+"""Pages name commands, suites, modules, places and pages that are there, and all of them."""
 
 import ast
 import os
+import pkgutil
 import re
+from contextlib import suppress
 
 import pytest
 import typer
@@ -146,3 +148,76 @@ def test_the_workflow_is_yaml_and_finds_the_comment_that_the_gate_marks():
     assert MARK in text
     assert "secrets." not in text
     assert any("leaseboard gate ci" in step.get("run", "") for step in steps)
+
+
+OWN_MODULES = ("leaseboard.algorithms.patient",)
+TOPS = r"leaseboard\.algorithms|leaseboard\.tasks|leaseboard\.flows|benchmarks"
+
+
+def exists(name):
+    """Return whether a dotted name is a module, or what a module has."""
+    with suppress(ImportError, AttributeError):
+        return pkgutil.resolve_name(name) is not None
+    return False
+
+
+def missing(page):
+    text = page.read_text()
+    for module in set(re.findall(rf"\b((?:{TOPS})(?:\.[a-z_0-9]+)+)", text)):
+        if module not in OWN_MODULES and not exists(module):
+            yield module
+    for name in re.findall(r"^\| `([a-z0-9-]+)` \|", text, re.MULTILINE):
+        kind = name.startswith(("paper-", "speed-")) or name.endswith("-quick")
+        if kind and name not in suite_names(pages.ROOT / "conf"):
+            yield name
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        if not (page.parent / link).exists() and (page.parent / link).resolve() not in pages.MADE:
+            yield link
+
+
+def test_modules_suites_and_links_of_every_page_exist():
+    found = {page.stem: [*missing(page)] for page in pages.PAGES}
+    assert len(found) >= 12
+    assert {name: lost for name, lost in found.items() if lost} == {}
+
+
+FLOORS = ("algorithms", "tasks", "flows")
+NAMED = re.compile(r"`([\w/.-]+/[\w/.-]*)`")
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_every_place_that_is_named_is_there(page):
+    named = NAMED.findall((pages.ROOT / page).read_text())
+
+    assert named
+    assert [place for place in named if not (pages.ROOT / place).exists()] == []
+
+
+def test_every_room_is_named():
+    rooms = {
+        folder.parent.relative_to(pages.ROOT).as_posix()
+        for floor in FLOORS
+        for folder in (pages.ROOT / floor).glob("*/__init__.py")
+    }
+    named = set(NAMED.findall((pages.DOCS / "architecture.md").read_text()))
+
+    assert rooms - named == set()
+
+
+TEXT = (pages.DOCS / "llms.txt").read_text()
+LINES = dict.fromkeys(re.findall(r"^- (.+)$", TEXT, re.MULTILINE))
+
+
+def title(page):
+    return re.search(r"^# (.*)", page.read_text(), re.MULTILINE)[1]
+
+
+def test_every_page_has_a_line_with_its_title():
+    named = {}
+    for line in LINES:
+        name, link, about = re.fullmatch(r"\[(.+)\]\((.+)\): (.+)", line).groups()
+        named[pages.DOCS / link] = name
+        assert about
+
+    assert named == {page: title(page) for page in pages.PAGES if pages.DOCS in page.parents}
+    assert len(named) == len(LINES)

@@ -1,4 +1,4 @@
-"""The reference has all that people import, each with an example, and modules by full names."""
+"""The reference has all that people import; examples and tables of pages are those that run."""
 
 import doctest
 import importlib
@@ -6,6 +6,7 @@ import inspect
 import re
 import runpy
 
+import pandas as pd
 import pytest
 
 import leaseboard
@@ -67,3 +68,46 @@ def test_an_example_is_published_unchanged(converted):
                     for line in (part.source + part.want).splitlines()]  # fmt: skip
         published = "\n".join(converted(text.splitlines()))
         assert [line for line in examples if line not in published] == []
+
+
+PRINTED = {"guides/live-model.md": ["challenger", "True 1.0"]}
+"""What a page that does not say it in comments prints; of more lines the first and the last."""
+IN_COMMENTS = ("guides/stream.md",)
+
+
+@pytest.mark.parametrize("name", [*PRINTED, *IN_COMMENTS])
+def test_the_examples_of_a_page_print_what_it_says(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    known, expected = {}, PRINTED.get(name, [])
+    for block in pages.blocks(pages.DOCS / name):
+        if block.language == "python":
+            exec(compile(block.text, name, "exec"), known)
+            if name in IN_COMMENTS:
+                expected += [line.rpartition("  # ")[2] for line in block.text.splitlines()
+                             if line.startswith("print") or " print(" in line]  # fmt: skip
+
+    printed = capsys.readouterr().out.splitlines()
+    if name in PRINTED:
+        printed = [printed[0], *printed[1:][-1:]]
+    assert printed == expected
+
+
+TABLES = runpy.run_path(str(pages.DOCS / "tables.py"))
+RESULTS = sorted((pages.DOCS / "results").glob("*.csv"))
+
+
+def test_tables_are_made_of_the_results():
+    texts = {page.name: page.read_text(encoding="utf-8") for page in TABLES["PAGES"]}
+
+    assert sum("<!-- table: " in text for text in texts.values()) >= 3
+    assert [name for name, text in texts.items() if TABLES["with_tables"](text) != text] == []
+
+
+def test_results_are_small_and_say_where_they_come_from():
+    assert sum(path.stat().st_size for path in RESULTS) < 5e6
+    for path in RESULTS:
+        table = pd.read_csv(path)
+        assert [*table] == TABLES["KEPT"], path.name
+        assert (
+            table[["score", "commit", "machine"]][table["status"] == "ok"].notna().all(axis=None)
+        )

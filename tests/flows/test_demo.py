@@ -7,7 +7,9 @@ import pandas as pd
 from leaseboard.tasks.machine import environment
 
 
-def test_the_demo_learns_predicts_and_builds_two_leaderboards(leaseboard, tmp_path, monkeypatch):
+def test_the_demo_learns_predicts_and_builds_two_leaderboards(
+    leaseboard, store, tmp_path, monkeypatch
+):
     conf = tmp_path / "conf"
     shutil.copytree(environment.shipped_conf(), conf)
     table, sales = conf / "demo" / "table.yaml", conf / "demo" / "sales.csv"

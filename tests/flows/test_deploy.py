@@ -68,13 +68,6 @@ class TestCompose:
         assert entry.live == f"/srv/live/{keep.name}.yaml"
 
 
-class TestImage:
-    def test_it_is_installed_from_the_lock_by_its_digests(self):
-        made = (DEPLOY / "Dockerfile").read_text()
-        assert "--require-hashes --no-deps --requirement requirements.lock" in made
-        assert not re.search(r"^FROM [^:]+(:latest)?( |$)", made, re.MULTILINE)
-
-
 def test_the_deployments_of_prefect_yaml_are_ours():
     for each in yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]:
         module, _, name = each["entrypoint"].rpartition(".")

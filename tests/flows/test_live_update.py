@@ -1,5 +1,6 @@
 """``leaseboard live``: from a folder of files to a live model, by the command line."""
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +16,9 @@ from tests.tasks.live.world import BEGIN, World
 
 
 @pytest.fixture
-def world(tmp_path):
+def world(tmp_path, empty_store):
+    (tmp_path / "mlruns").mkdir()
+    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
     return World(tmp_path)
 
 

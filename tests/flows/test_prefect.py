@@ -28,7 +28,6 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.track.store import open_store
 from tests.docs import pages
 from tests.flows.schedules import ROOT, jobs, make_home
-from tests.flows.test_schedule import STEPS
 from tests.flows.waiting import free_port, until
 from tests.tasks.live.world import BEGIN, World
 
@@ -183,14 +182,11 @@ def test_a_server_of_our_own_in_trouble_is_named(tmp_path, monkeypatch, code, se
         server.wait(seconds)
 
 
-def test_the_steps_are_tasks_of_one_flow_run(call, tmp_path, url):
+def test_an_incident_is_an_event_and_the_state_of_its_flow_run(call, store, tmp_path, url):
     world = World(tmp_path)
     first, second = (f"{BEGIN + timedelta(days=n, hours=4):%Y-%m-%dT%H:%M}" for n in (1, 2))
     code, _, err = call("live", "update", "sales.yaml", "--at", first)
     assert (code, err) == (0, "")
-    with get_client(sync_client=True) as client:
-        until(lambda: {run.name for run in client.read_task_runs()} >= STEPS)
-
     world.deliver(1, world.day(1).drop(columns="a"))
     assert call("live", "update", "sales.yaml", "--at", second)[0] == 1
     asked = {"filter": {"event": {"prefix": ["leaseboard.incident."]}}}

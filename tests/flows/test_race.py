@@ -156,11 +156,6 @@ def test_a_random_walk_is_tested_on_its_last_days_unless_another_split_is_asked_
 
     said = call("race", one[0], "walk.csv", *one[1:]).out.splitlines()[0]
     assert said.endswith(f"; {why}")
-    wrong = call("race", *one[:1], "walk.csv", *one[1:], "--set", "split=weekly", code=64).err
-    assert "split='weekly' must match pattern" in wrong
-    assert "shops" in call("race", one[0], "walk.csv", *one[1:], "--set", "split=group=shops").err
-    stream = call("race", "online-ridge", "walk.csv", "--set", "split=time", code=64).err
-    assert "split" in stream
 
 
 @pytest.mark.parametrize(

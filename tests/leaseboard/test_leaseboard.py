@@ -1,6 +1,7 @@
-"""The one module that people import: lazy, complete, typed, and without code of its own."""
+"""The one module that people import: lazy, complete, typed, documented."""
 
 import importlib
+import inspect
 import json
 import re
 import subprocess
@@ -72,3 +73,83 @@ def test_the_stream_of_the_first_page_is_learned():
 
     assert found["model"].examples == 100
     assert interval[0] < 130 < interval[1]
+
+
+EXPORTED = [getattr(leaseboard, name) for name in leaseboard.__all__]
+CLASSES = [each for each in EXPORTED if inspect.isclass(each)]
+FUNCTIONS = [each for each in EXPORTED if inspect.isfunction(each)]
+ESTIMATORS = [each for each in CLASSES if hasattr(each, "predict") or hasattr(each, "predict_one")]
+INTERNAL = {"dump", "state", "restored", "check"}
+"""Methods that other parts of the package call."""
+STATE = {"rows", "waited", "first_clip", "clip", "counted", "clipped", "mean", "challenger",
+         "champion", "peak_challenger", "peak_champion"}  # fmt: skip
+"""Fields of `SequentialTest` that only `from_dict` sets."""
+
+
+def sections(docstring):
+    """Return the text of each section by its title."""
+    parts = re.split(r"(?m)^([A-Z][A-Za-z ]+)\n-{3,}\n", inspect.cleandoc(docstring or ""))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def documented(docstring, title="Parameters"):
+    """Return the names that a section documents, without stars."""
+    lines = re.findall(r"(?m)^([*\w][\w*, ]*?)(?: :.*)?$", sections(docstring).get(title, ""))
+    return {name.strip("* ") for line in lines for name in line.split(",")}
+
+
+def taken(function):
+    """Return the names of the parameters that callers give."""
+    named = inspect.signature(function).parameters.values()
+    return {each.name for each in named if each.name not in ("self", "args", "kwargs")}
+
+
+def constructor(cls):
+    if not inspect.isfunction(cls.__init__):  # as of an exception
+        return set()
+    return {name for name in taken(cls) if not name.startswith("__")}
+
+
+def methods():
+    """Yield the public methods of estimators that are defined in this package."""
+    for cls in ESTIMATORS:
+        for name, method in inspect.getmembers(cls, inspect.isfunction):
+            ours = method.__module__.startswith("leaseboard") and not name.startswith("_")
+            if ours and name not in INTERNAL:
+                yield pytest.param(method, id=f"{cls.__name__}.{name}")
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_each_parameter_of_a_class_is_documented_and_each_documented_one_exists(cls):
+    extra = {"SequentialTest": STATE}.get(cls.__name__, set())
+    assert documented(cls.__doc__) - extra == constructor(cls) - extra
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
+def test_estimators_document_attributes_and_have_an_example(cls):
+    assert {"Parameters", "Attributes", "Examples"} <= sections(cls.__doc__).keys()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_functions_document_parameters_returns_errors_and_have_an_example(function):
+    assert documented(function.__doc__) == taken(function)
+    assert {"Returns", "Raises", "Examples"} <= sections(function.__doc__).keys()
+
+
+@pytest.mark.parametrize("method", list(methods()))
+def test_methods_document_parameters_and_returns(method):
+    assert documented(method.__doc__) >= taken(method)
+    returns = inspect.signature(method).return_annotation
+    assert returns in (None, "None", "Self") or {"Returns"} <= sections(method.__doc__).keys()
+
+
+def test_settings_of_the_flagship_are_those_of_its_algorithm():
+    from leaseboard.algorithms import registry
+    from leaseboard.algorithms.base import setting_names
+
+    for cls in (leaseboard.OnlineAutoMLRegressor, leaseboard.OnlineAutoMLClassifier):
+        text = sections(cls.__doc__)["Parameters"]
+        named = set(re.findall(r"(?m)^    (\w+) : ", text))
+        of_numbers = {"levels", "entity"}
+        only = of_numbers if cls is leaseboard.OnlineAutoMLClassifier else set()
+        assert named | only == {*setting_names(registry.algorithm_class("online-automl"))}

@@ -26,22 +26,9 @@ def put_job():
     """Return a function that puts a finished job into a run folder, as a suite does."""
 
     def put(out, key="k1", status="ok", **fields):
-        base = {
-            "key": key, "algorithm": "vanilla", "name": "vanilla", "data": "d", "digest": "x" * 9,
-            "seed": 1, "environment_seed": 2, "repetition": 0, "status": status,
-            "score": 0.5 if status == "ok" else None, "metric": "mse", "version": "v1",
-            "started": "2026-01-01T00:00:00+00:00", "host": "here", "champion": {"rate": 0.5},
-        }  # fmt: skip
-        made = Result(**(base | fields))
+        made = make_result(key, status, **{"repetition": 0} | fields)
         folder = results.begin(out, key)
-        log = [
-            Started(at=0, algorithm="vanilla", environment="stream", unit="examples", budget=1,
-                    capacity=None, seed=1, settings={}),
-            ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}),
-            Measured(at=1, value=0.5),
-            Finished(at=1, reason="budget spent", score=0.5, metric="mse", direction="min"),
-        ]  # fmt: skip
-        write_log(folder / results.EVENTS, log)
+        write_log(folder / results.EVENTS, make_race(3))
         (folder / results.LOG).write_text("said\n")
         results.finish(out, made)
         return made

@@ -1,7 +1,6 @@
 """Learners that misbehave, for the tests of the worker."""
 
 import os
-import time
 
 import numpy as np
 
@@ -14,33 +13,11 @@ class Spins:
             pass
 
 
-class Sleeps(Spins):
-    """Never comes back, and does nothing."""
-
-    def fit(self, *_):
-        time.sleep(1000)
-
-
-class Hoards(Spins):
-    """Learner that needs more memory than the machine has."""
-
-    def fit(self, *_):
-        self.hoard = np.ones((20_000, 20_000))
-        return self
-
-
 class Raises(Spins):
     """Fails."""
 
     def fit(self, *_):
         raise ValueError("this\n  never works")
-
-
-class Dies(Spins):
-    """Learner that ends its process."""
-
-    def fit(self, *_):
-        os._exit(7)
 
 
 class Prints(Spins):

@@ -289,4 +289,4 @@ def test_a_score_that_was_edited_in_the_table_alone_is_not_believed(put_job, tmp
     table["score"] = 0.0001
     table.to_parquet(tmp_path / results.TABLE, index=False)
 
-    assert list(as_frame(rows(tmp_path))["score"]) == [0.5]
+    assert list(as_frame(rows(tmp_path))["score"]) == [0.25]

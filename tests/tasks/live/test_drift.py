@@ -124,9 +124,8 @@ def test_flipped_classes_alarm_on_days_that_are_as_bad_by_their_loss():
     assert monitor.compare("40", flipped, reported, 1 - losses).alarms
 
 
-def test_a_concept_that_changes_is_drift_in_days():
-    monitor, _ = monitored(40)
-    found = []
+def test_a_concept_that_changes_is_drift_in_days(kept):
+    monitor, found = deepcopy(kept), []
     for number in range(40, 50):
         table, labels, _ = day(number)
         wrong = -table["warm"] * 2
@@ -138,21 +137,18 @@ def test_a_concept_that_changes_is_drift_in_days():
     assert {drift.what[-6:] for drift in found[first].drift} == {"day 40"}
 
 
-def test_it_goes_on_exactly_where_it_stopped():
-    _, whole = monitored(45)
-    monitor, _ = monitored(20)
-    again = MONITORS.validate_json(MONITORS.dump_json(monitor))
+def test_it_goes_on_exactly_where_it_stopped(kept):
+    again = MONITORS.validate_json(MONITORS.dump_json(kept))
 
-    rest = monitored(25, again, 20)[1]
-    assert [repr(seen) for seen in rest] == [repr(seen) for seen in whole[40:]]
+    rest, whole = (monitored(5, monitor, 40)[1] for monitor in (again, deepcopy(kept)))
+    assert [repr(seen) for seen in rest] == [repr(seen) for seen in whole]
 
 
 @pytest.mark.parametrize(("times", "is_reported"), [(1.0, False), (1.2, False), (4.0, True)])
-def test_a_day_that_costs_far_more_is_reported_whose_labels_are_as_ever(times, is_reported):
-    monitor, _ = monitored(40)
+def test_a_day_that_costs_far_more_is_reported_whose_labels_are_as_ever(kept, times, is_reported):
     _, labels, predictions = day(40)
     wrong = labels + times * (predictions - labels)
-    seen = monitor.compare("day 40", labels, wrong, (labels - wrong).abs())
+    seen = deepcopy(kept).compare("day 40", labels, wrong, (labels - wrong).abs())
 
     assert {each.series for each in seen.worse} == (
         {"predictions: error"} if is_reported else set()

@@ -1,13 +1,15 @@
-"""Passwords of addresses are hidden, with any signs in them."""
+"""Passwords of addresses are hidden, and a terminal obeys nothing in a text."""
 
 import traceback
+import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.machine import addresses
+from leaseboard.tasks.machine.terminal import shown
 from leaseboard.tasks.track.store import TrackingError, open_store
 
 MARK = "5ECRET"
@@ -80,3 +82,22 @@ def test_variables_are_filled_from_the_environment(monkeypatch):
 def test_links_lead_to_where_users_see_the_store(monkeypatch, named, store, seen):
     monkeypatch.setenv("MLFLOW_UI_URL", named)
     assert addresses.mlflow_ui(store) == seen
+
+
+TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+def is_obeyed(sign):
+    if sign in "\n\t":
+        return False
+    kind = unicodedata.category(sign)
+    return kind in {"Cc", "Cs", "Zl", "Zp"} or unicodedata.bidirectional(sign) in TURNING
+
+
+@given(st.text(st.characters()))  # lone surrogates, too
+@example("x\x1b[2Jy\x1b]0;title\x07\x9b31m\r\u202eevil\ud800")
+def test_nothing_that_a_terminal_obeys_is_left(text):
+    said = shown(text)
+
+    assert not any(map(is_obeyed, said))
+    said.encode()

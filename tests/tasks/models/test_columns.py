@@ -33,6 +33,7 @@ def test_an_integer_beyond_the_datas_own_width_stays_what_it_is(values):
     [
         ("tiny", ["1", "a"], "column 'tiny' holds numbers, and 'a' in row 2 does not fit"),
         ("x", [1.0, 1e39], r"finite in 32 bits, and 1e\+39 in row 2 does not fit"),
+        ("x", [pd.Timestamp("2024-01-02")] * 3, "'x' holds numbers, and .* in row 1 does not fit"),
         ("b", ["False"], "column 'b' holds numbers, and 'False' in row 1 does not fit"),
         ("t", ["2024-02-29", "soon"], "holds dates, such as 2024-02-29, and 'soon' in row 2 does"),
         ("t", [pd.Timestamp("2024"), "2024-01-02"], "'t' mixes dates with their texts"),

@@ -1,6 +1,5 @@
 """A model that continues: several tables are one, though their columns seem of other kinds."""
 
-import datetime as dt
 import itertools
 
 import numpy as np
@@ -47,22 +46,6 @@ def test_booleans_are_numbers_with_gaps_and_without(tmp_path, parts):
 
     assert halves.kinds == {"a": "number", "flag": "number", "sold": "number"}
     assert file == whole
-
-
-NUMBERS = pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": [1.0, 2.5, 2.0]})
-
-
-@pytest.mark.parametrize("column", ["a", "b"])
-def test_times_among_numbers_are_refused_with_their_row(column):
-    model = StreamModel.for_table(NUMBERS)
-    model.learn_table(NUMBERS)
-    times = NUMBERS.assign(**{column: pd.Series([dt.datetime(2024, 1, 2)] * 3)})
-
-    with pytest.raises(
-        DataError, match=f"column '{column}' holds numbers, and .* in row 1 does not fit"
-    ):
-        model.learn_table(times)
-    assert model.model.examples == 3
 
 
 def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_fix():

@@ -1,5 +1,6 @@
 """The report of a run folder: whole, silent, true to the results, and built again the same."""
 
+import pandas as pd
 import pytest
 
 from leaseboard.tasks.folder.results import load_result, rows, write_result
@@ -77,3 +78,11 @@ def test_the_page_links_to_the_runs_in_mlflow_where_it_has_any(built_folder, sui
     read = read_page(build.build(built_folder, suite, found))
     links = [link.partition("?")[0] for link in read.loads if link.startswith("https:")]
     assert links == ["https://ui.example/#/experiments/7/runs"] * 2
+
+
+def test_a_curve_is_the_median_from_where_each_repetition_has_a_value():
+    ends = (1.0, 2.0, 9.0)
+    middle = build.median_curve([pd.Series({1.0: 4.0, 10.0: end}) for end in ends])
+    assert middle.to_dict() == {1.0: 4.0, 10.0: 2.0}
+    late = pd.Series({5.0: 8.0})
+    assert build.median_curve([pd.Series({1.0: 4.0}), late]).to_dict() == {5.0: 6.0}

@@ -1,4 +1,4 @@
-"""The steps as plain functions."""
+"""The steps as plain functions, and what the tasks of Prefect add."""
 
 import subprocess
 import sys
@@ -39,3 +39,12 @@ def test_a_folder_of_this_process_stays_with_threads_and_forks():
 def test_no_leaderboard_is_made_of_nothing():
     with pytest.raises(UsageError, match="results to compare are missing"):
         plain.score([])
+
+
+def test_artifacts_of_two_suites_have_two_histories():
+    from leaseboard.tasks.steps.prefect_tasks import artifact_key
+
+    assert artifact_key("quick", "leaderboard") == "quick-leaderboard"
+    keys = {artifact_key(name, "leaderboard") for name in ("日本", "売上", "a b", "a.b", "a_b")}
+    assert len(keys) == 5
+    assert all(set(key) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for key in keys)

@@ -100,8 +100,10 @@ def test_no_adversary_who_sees_the_prediction_breaks_the_guarantee(moves):
     assert_guarantee_against(choices, OnlineAutoML(b=3, round_length=8), x)
 
 
-@pytest.mark.parametrize(("target", "features"), [(5, -7), (-20, 9), (30, 0)])
-@pytest.mark.parametrize("make", [planes, abrupt, outliers])
+@pytest.mark.parametrize(
+    ("make", "target", "features"),
+    [(planes, -20, 9), (abrupt, -20, 9), (outliers, -20, 9), (abrupt, 5, -7), (outliers, 30, 0)],
+)
 def test_units_of_powers_of_two_change_not_one_bit(make, target, features):
     x, y = make(1500)
     x, y = np.float32(x), np.float32(y)
@@ -113,8 +115,11 @@ def test_units_of_powers_of_two_change_not_one_bit(make, target, features):
     assert decisions(other_log) == decisions(log)
 
 
-@pytest.mark.parametrize(("factor", "shift"), [(1, 1000), (3, -20_000), (-1, 0)])
-@pytest.mark.parametrize("make", [planes, noise, trap])
+@pytest.mark.parametrize(
+    ("make", "factor", "shift"),
+    [(planes, 3, -20_000), (noise, 3, -20_000), (trap, 3, -20_000), (planes, 1, 1000),
+     (trap, -1, 0)],
+)  # fmt: skip
 def test_the_unit_and_the_zero_of_the_target_change_nothing_but_rounding(make, factor, shift):
     x, y = make(1500)
     y = np.round(8 * y) / 8  # that a label can be shifted without rounding

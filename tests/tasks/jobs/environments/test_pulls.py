@@ -2,7 +2,6 @@ from dataclasses import replace
 from typing import get_args
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
@@ -74,22 +73,6 @@ def test_a_budget_in_seconds_is_spent_and_replayed():
     assert again.cost.spent_cpu_seconds == 0
 
 
-def test_a_table_of_feedbacks_needs_no_store():
-    env = played(job("er-ucb", GAUSSIANS, 1000.0, {"protocol": "table"}))
-
-    assert env.arms == tuple(f"arm{i}" for i in range(1, 8))
-    assert env.score().value == pytest.approx(1.06, abs=0.06)
-    assert env.score().metrics["exploitation.arm1"] > 0.8
-    assert env.score().metric == "best_feedback"
-
-
-def test_curves_keep_the_order_of_the_rows_for_any_seed():
-    arms = "synthetic:rising-arms?rows=20"
-    for seed in (1, 2):
-        env = played(job("average", arms, 40.0, {"protocol": "curves"}, seed=seed))
-        assert env.score().value == pytest.approx(0.85 - 0.25 / 10, abs=1e-6)
-
-
 def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
     short = "synthetic:seven-gaussians?rows=10"
     with pytest.raises(UsageError, match="holds 10 feedbacks an arm"):
@@ -113,34 +96,6 @@ def test_a_class_that_only_the_test_rows_hold_is_an_error_of_the_model_not_of_th
     )
 
     assert env.score().metrics["test"] == 0.0
-
-
-BROKEN = (
-    "broken: {estimator: 'sklearn.neighbors:KNeighborsClassifier', constants: {n_neighbors: 0}}"
-)
-WORKS = "bayes: {estimator: 'sklearn.naive_bayes:GaussianNB'}"
-
-
-def bad_table(path, **columns):
-    """Return sixty rows of two classes that one column separates, with `columns` in its place."""
-    x = np.random.default_rng(0).normal(size=60)
-    pd.DataFrame({"x": x, "y": np.where(x > 0, "yes", "no"), **columns}).to_csv(path, index=False)
-    return f"file:{path}?target=y"
-
-
-def space_of(path, *arms):
-    path.write_text(f"{{title: t, source: s, arms: {{{', '.join(arms)}}}}}")
-    return {"space": str(path)}
-
-
-def test_an_arm_that_always_fails_is_retired_and_the_others_go_on(tmp_path):
-    data = bad_table(tmp_path / "good.csv")
-    asked = job(data=data, environment=space_of(tmp_path / "s.yaml", BROKEN, WORKS))
-    env = played(replace(asked, settings={"retire_after": 3}))
-
-    assert env.pulls == [3, 5]
-    assert env.score().metrics["failed_trials"] == 3
-    assert env.score().value > 0.8
 
 
 def test_arms_are_tuned_as_in_the_paper_of_a_policy_and_results_have_every_option(tmp_path):

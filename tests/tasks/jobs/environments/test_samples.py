@@ -3,7 +3,7 @@
 import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.algorithms.events import ConfigurationAdmitted, ProbeFinished, read_log
+from leaseboard.algorithms.events import ProbeFinished, read_log
 from leaseboard.tasks.evaluate import learners
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
@@ -39,13 +39,6 @@ def run(tmp_path):
         return result, list(read_log(folder / "events.jsonl.gz"))
 
     return run
-
-
-def test_a_selection_chooses_from_what_is_drawn(run):
-    result, events = run("abc")
-    assert (result.status, result.direction, result.metric) == ("ok", "max", "test_accuracy")
-    assert len([e for e in events if isinstance(e, ConfigurationAdmitted)]) == 4
-    assert result.champion in QUICK
 
 
 def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
