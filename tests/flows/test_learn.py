@@ -273,6 +273,9 @@ def test_what_passes_through_predict_comes_out_as_it_came_in(call, monkeypatch):
     assert predicted.drop(columns="prediction").equals(asked)
     for name in ("parcel", "zip", "land", "weight", "note"):
         assert kept[name].fillna("").tolist() == asked[name].tolist()
+    kept.iloc[:, :-1].astype({"land": "category"}).to_parquet("parcels.parquet")
+    assert call("predict", "y.model", "parcels.parquet", "--output", "out.parquet")[0] == 0
+    assert pd.read_parquet("out.parquet")["land"].dtype == "category"
 
 
 def test_an_index_that_does_not_occur_in_a_libsvm_file_is_zero(call):
