@@ -414,7 +414,12 @@ class StreamModel(TableModel):
         model, arrival = self.model, self.labels
         if self.is_regression and arrival.is_immediate and not model.entity:
             yield from model.predict_then_learn_many(features, labels).astype(np.float64)
-            return
+        else:
+            yield from self._learn_late(features, labels)
+        model.fit_ahead()
+
+    def _learn_late(self, features: pd.DataFrame, labels: pd.Series) -> Iterable[Any]:
+        model, arrival = self.model, self.labels
         rows, targets = features.to_dict("records"), labels.tolist()
         days = features[arrival.column] if arrival.column else None
         for said, known in arrival.steps(len(rows), days):

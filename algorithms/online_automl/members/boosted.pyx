@@ -3,8 +3,10 @@
 After `FIRST` rows, and whenever as many have come as are remembered, LightGBM fits trees to those
 that are remembered [1]_, `MOST` at most. So each row is fitted about twice while a stream is short,
 and once later. In between the trees predict and learn nothing. They look at nothing but the
-columns, so what they say does not depend on which labels are known. After a pause all begins
-again: rows of long ago would say nothing of what has changed since.
+columns, so what they say does not depend on which labels are known. For many predictions without
+labels, as of a file, they can be fitted once more to all rows (`ahead`), which changes no other
+prediction. After a pause all begins again: rows of long ago would say nothing of what has changed
+since.
 
 A class that comes after a fit has no chance until the next one. Leaves are shrunk (`lambda_l2`):
 of a class with a single row the sums of second derivatives are nearly 0, and without that LightGBM's
@@ -65,8 +67,9 @@ FLOAT32 = 0
 SPLITS = 0
 """And for importances of columns by their number of splits, which its text has to have."""
 
-NONE = np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, np.int32)
-"""Trees one after the other: inner nodes, their thresholds, leaves, roots; here none.
+NONE = np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, np.int32), np.zeros(3)
+"""Trees one after the other: inner nodes, their thresholds, leaves, roots; here none. Last what
+they were fitted to: the mean and deviation of numbers, or how many classes there were.
 
 Of an inner node there are its column, and its children: the first where the column's value is at
 most the threshold. A leaf is called by ``~number``.
@@ -74,8 +77,8 @@ most the threshold. A leaf is called by ``~number``.
 
 cdef enum:
     # The fields of `BoostedTrees.totals`: rows remembered so far, and after how many trees are
-    # fitted; of the last fit the mean and deviation of numbers, or how many classes there were.
-    SEEN, DUE, MEAN, DEVIATION, CLASSES, N_TOTALS
+    # fitted; and of the last of `NONE`.
+    SEEN, DUE, N_TOTALS, MEAN = 0, DEVIATION, CLASSES
 
 
 cdef class BoostedTrees(Member):
@@ -86,10 +89,12 @@ cdef class BoostedTrees(Member):
     window : ndarray of float32, shape (size, n_features)
         The rows that are remembered, each in the place of the one `size` rows before.
     targets, worths : ndarray of float64, shape (size,)
-    totals : ndarray of float64, shape (5,)
+    totals : ndarray of float64, shape (2,)
         See `SEEN` and those after it.
     trees : tuple of ndarray
         See `NONE`.
+    ahead : tuple of ndarray
+        Trees for predictions of many rows without labels; empty if there are none but `trees`.
 
     Examples
     --------
@@ -100,13 +105,15 @@ cdef class BoostedTrees(Member):
     True
     """
 
-    kept = "window", "targets", "worths", "totals", "trees"
+    kept = "window", "targets", "worths", "totals", "trees", "ahead"
 
     cdef public float[:, ::1] window
     cdef public double[::1] targets, worths, totals
     cdef public int32_t[:, ::1] inner
     cdef public double[::1] thresholds, leaves
     cdef public int32_t[::1] roots
+    cdef double[::1] fitted_to
+    cdef public tuple ahead
     cdef double[::1] _scores
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
@@ -120,16 +127,17 @@ cdef class BoostedTrees(Member):
     def wake(self) -> None:
         """Begin again after a pause, with no row and no trees."""
         self.totals[SEEN], self.totals[DUE] = 0.0, FIRST
-        self.trees = NONE
+        self.trees, self.ahead = NONE, ()
 
     @property
     def trees(self):
         """The trees of the last fit, see `NONE`."""
-        return tuple(map(np.asarray, (self.inner, self.thresholds, self.leaves, self.roots)))
+        arrays = [self.inner, self.thresholds, self.leaves, self.roots, self.fitted_to]
+        return tuple(map(np.asarray, arrays))
 
     @trees.setter
     def trees(self, trees):
-        self.inner, self.thresholds, self.leaves, self.roots = trees
+        self.inner, self.thresholds, self.leaves, self.roots, self.fitted_to = trees
 
     @property
     def outputs(self):
@@ -160,26 +168,41 @@ cdef class BoostedTrees(Member):
         """Fit trees if it is time; return whether it was."""
         if self.left > 0:
             return False
+        self.totals[DUE] = self.totals[SEEN] + min(self.totals[SEEN], len(self.targets))
+        found, self.ahead = self._fit(), ()
+        self.trees = found or self.trees
+        return bool(found)
+
+    def fit_ahead(self) -> None:
+        """Fit `ahead`, if there has been a fit before, whether one is due or not."""
+        self.ahead = () if self.is_silent else self._fit()
+
+    def swap(self) -> None:
+        """Predict by what is `ahead`, if there is something; or back."""
+        if self.ahead:
+            self.trees, self.ahead = self.ahead, self.trees
+
+    def _fit(self):
+        """Return trees that are fitted to the rows; none if all have the same target."""
         seen, size = int(self.totals[SEEN]), len(self.targets)
-        self.totals[DUE] = seen + min(seen, size)
         last = np.arange(max(0, seen - size), seen) % size
         rows, targets = np.asarray(self.window)[last], np.asarray(self.targets)[last]
         if (targets == targets[0]).all():
-            return False
+            return ()
         # Numbers in units of their deviation, weights in units of their mean.
-        self.totals[CLASSES], objective = self.n_classes, f"multiclass num_class={self.n_classes}"
+        fitted_to, objective = np.zeros(3), f"multiclass num_class={self.n_classes}"
+        fitted_to[CLASSES] = self.n_classes
         if not self.n_classes:
-            self.totals[MEAN], self.totals[DEVIATION] = targets.mean(), targets.std()
+            fitted_to[MEAN], fitted_to[DEVIATION] = targets.mean(), targets.std()
             targets, objective = (targets - targets.mean()) / targets.std(), "regression"
         elif self.n_classes == 2:
             objective = "binary"
         rate = min(HIGHEST_RATE, SUM_OF_RATES / self.rounds)
         worths = np.asarray(self.worths)[last]
         worths = worths / worths.mean()
-        self.trees = fit(
+        return *fit(
             rows, targets, worths, f"objective={objective} learning_rate={rate}", self.rounds
-        )
-        return True
+        ), fitted_to
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and classes."""
@@ -188,7 +211,8 @@ cdef class BoostedTrees(Member):
         if len(before["targets"]) == len(self.targets):  # else there was no column until now
             np.asarray(self.window)[:, : before["window"].shape[1]] = before["window"]
             self.targets, self.worths = before["targets"], before["worths"]
-            self.totals, self.trees = before["totals"], before["trees"]
+            for name in ("totals", "trees", "ahead"):
+                setattr(self, name, before[name])
 
     cdef void take(self, const Given *given, double *found) noexcept nogil:
         """See `Member.take`; nothing is written before the first fit."""
@@ -207,7 +231,7 @@ cdef class BoostedTrees(Member):
     cdef void predict(self, const float *row, double *found) noexcept nogil:
         """Write what the trees say of a row."""
         cdef Py_ssize_t n_trees = self.roots.shape[0], tree, j
-        cdef Py_ssize_t k = <Py_ssize_t>self.totals[CLASSES]  # of the fit
+        cdef Py_ssize_t k = <Py_ssize_t>self.fitted_to[CLASSES]
         cdef Py_ssize_t outputs = k if k > 2 else 1
         cdef double *scores = &self._scores[0]
         cdef int32_t node
@@ -222,7 +246,7 @@ cdef class BoostedTrees(Member):
                 node = self.inner[node, 1 if at_most else 2]
             scores[tree % outputs] += self.leaves[~node]
         if not k:
-            found[0] = self.totals[MEAN] + self.totals[DEVIATION] * scores[0]
+            found[0] = self.fitted_to[MEAN] + self.fitted_to[DEVIATION] * scores[0]
             return
         if k == 2:
             scores[0], scores[1] = 0.0, scores[0]
@@ -261,7 +285,7 @@ def fit(rows, targets, weights, objective, rounds):
     Returns
     -------
     tuple of ndarray
-        As `NONE`, in the order of the rounds, in each one tree for each output.
+        As the first four of `NONE`, in the order of the rounds, in each one tree for each output.
 
     Raises
     ------
@@ -333,6 +357,6 @@ def _read(text):
         parts.append((inner, thresholds, leaves))
         n_inner, n_leaves = n_inner + len(inner), n_leaves + len(leaves)
     if not parts:
-        return NONE
+        return NONE[:4]
     inner, thresholds, leaves = map(np.concatenate, zip(*parts, strict=True))
     return inner, thresholds, leaves, np.array(roots, np.int32)

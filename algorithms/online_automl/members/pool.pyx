@@ -37,11 +37,11 @@ constant c: ln 7 + A for two classes, ln 6 + A for more. None of the six gives a
 not: on a linear stream trees say nothing that the linear models do not, and would take most of the
 time. So a member is granted a lease of examples, at the end of which it shows what it is worth:
 the share of the loss of today's prediction, or of another that it is held against, that an average
-of it and a quarter of the member would have saved. It goes on, for a lease that is twice as long,
-if that is at least `PRICE` for each time that today's prediction costs. Otherwise it pauses: it
-neither predicts nor learns, and what it is said to predict is today's prediction. The pause is
-followed by a new lease, and each pause is twice as long as the one before, so that what is useless
-costs less and less.
+of it and a quarter of the member would have saved, of boosted trees since their last fit. It goes
+on, for a lease that is twice as long, if that is at least `PRICE` for each time that today's
+prediction costs. Otherwise it pauses: it neither predicts nor learns, and what it is said to
+predict is today's prediction. The pause is followed by a new lease, and each pause is twice as
+long as the one before, so that what is useless costs less and less.
 
 Costs are counted in operations, so the same stream gives the same leases on every machine.
 
@@ -51,6 +51,7 @@ References
 """
 
 import math
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -70,7 +71,7 @@ from leaseboard.algorithms.online_automl.safe.mixture cimport ETA, FIELDS, LOST,
 from leaseboard.algorithms.reference.steps cimport add_moments, standardise
 from leaseboard.algorithms.online_automl.safe.expansion cimport N_SIMPLE, RIDGE
 
-cdef enum:
+cpdef enum:
     BOOSTED = 3  # the last of the members
 
 # What an example is worth to the stack of numbers one example later; the variance of each of its
@@ -271,8 +272,11 @@ cdef class MemberPool:
 
     def _advance(self) -> None:
         silent = self._silent()
-        if any([member.draw() for member in self._awake()]):
+        drawn = [member.draw() for member in self._awake()]
+        if any(drawn):
             self._looked = False
+        if self._leases[BOOSTED, AWAKE] > 0.0 and drawn.pop():  # what they say is new from now on
+            self._leases[BOOSTED, SAVED] = self._losses[BOOSTED] = 0.0
         if self.at >= self.leases.due:
             awake = self._awake()
             self.leases.review(self.at, self.operations, self.today_operations)
@@ -284,6 +288,22 @@ cdef class MemberPool:
                 self.enter(m)
         left = min([member.left for member in self._awake()], default=2**62)
         self._due = int(min(self.leases.due, self.at + left))
+
+    def fit_ahead(self) -> None:
+        """Fit the trees of `ahead`, if boosted trees have a lease."""
+        if self._leases[BOOSTED, AWAKE] > 0.0:
+            self.members[BOOSTED].fit_ahead()
+
+    @contextmanager
+    def ahead(self):
+        """Let boosted trees predict by the fit for many rows ahead, if there was one."""
+        trees, self._looked = self.members[BOOSTED], False
+        trees.swap()
+        try:
+            yield
+        finally:
+            trees.swap()
+            self._looked = False
 
     @property
     def missing(self):

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leaseboard.algorithms.arrays import Doubles, Floats, Slots
-from leaseboard.algorithms.online_automl.members.pool import AWAKE, N_MEMBERS
+from leaseboard.algorithms.online_automl.members.pool import AWAKE, BOOSTED, N_MEMBERS
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
@@ -213,6 +213,8 @@ def parts_of(
     lost[MEMBER + awake] = pool.known.losses[1 + awake] / max(float(pool.known.totals[MASS]), 1.0)
     # What the race says without past labels is expected to be as good as the best of these.
     lost[WITHOUT_PAST], lost[STALE] = lost[:STALE].min(), lost[MEAN_PART]
+    if not in_order and BOOSTED in awake and pool.members[BOOSTED].ahead:  # they lost nothing yet
+        lost[MEMBER + BOOSTED] = lost[WITHOUT_PAST]
     mean, limits = said[MEAN_PART], np.array([row.low, row.high])
     # Entities; where there are none, the ridge regression.
     said[ENTITY:] = said[RIDGE_PART]

@@ -5,7 +5,7 @@ estimators (``clone``, ``mutate``, ``|`` and others). Its base classes load in m
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -240,6 +240,19 @@ class OnlineModel:
         """
         pool = self._pool()
         return [] if pool is None else pool.standings()
+
+    def fit_ahead(self) -> None:
+        """Fit the boosted trees, if they have a lease, for the forecasts of many examples.
+
+        What is predicted one example after the other stays as it is: there they are fitted when
+        as many examples have come as they remember. A later one of those fits ends this one.
+        """
+        if (pool := self._pool()) is not None:
+            pool.fit_ahead()
+
+    def _ahead(self) -> AbstractContextManager[None]:
+        pool = self._pool()
+        return nullcontext() if pool is None else pool.ahead()
 
     def _pool(self) -> Any:
         """Return the members; None if there are none."""

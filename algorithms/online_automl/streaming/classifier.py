@@ -230,7 +230,9 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         dict of class to float
         """
         row = self._row(x)
-        return self._named(None if self._race is None else self._race.predict(row, later=True))
+        with self._ahead():
+            found = None if self._race is None else self._race.predict(row, later=True)
+        return self._named(found)
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
         """Learn one example.

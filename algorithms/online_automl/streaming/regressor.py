@@ -315,7 +315,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
                 continue
             row = self._row(x)
             ages = before.add(self._race.head.entity(row))
-            parts = parts_of(self._race, row, *ages, in_order=False)
+            with self._ahead():
+                parts = parts_of(self._race, row, *ages, in_order=False)
             yield parts, self._late_numbers().ahead.mean(parts.said, parts.lost)
 
     # Intervals

@@ -140,6 +140,33 @@ def test_a_saved_model_goes_on_and_without_lightgbm_it_predicts_alone(kind, tmp_
     assert [*alone.predict_many(rows[650:])] == expected
 
 
+@pytest.mark.parametrize("kind", MODELS)
+def test_forecasts_know_what_came_after_the_last_fit_and_all_else_stays(kind, tmp_path):
+    """There are no rows of one half before the last fit; those of `later` are of that half."""
+    make, n_classes = MODELS[kind]
+    rows, targets = stream(1500, n_classes)
+    seen = np.concatenate([np.flatnonzero(rows[:600, 0] < 0)[:250], np.arange(600, 1100)])
+    later = 1200 + np.flatnonzero(rows[1200:, 0] > 0)
+    model, other = make(b=3), make(b=3)
+    for one in (model, other):
+        one.learn_many(rows[seen], targets[seen])
+    model.fit_ahead()
+    model.save(tmp_path / "model")
+
+    def lost(one):
+        if not n_classes:
+            return float(np.mean((one.forecast_many(rows[later]) - targets[later]) ** 2))
+        places = [list(one.classes).index(y) for y in targets[later]]
+        shares = np.asarray(one.forecast_proba_many(rows[later]))
+        return float(-np.log(shares[np.arange(len(later)), places]).mean())
+
+    assert lost(model) < lost(other)
+    assert lost(make.load(tmp_path / "model")) == lost(model)
+    for one in (model, other):
+        one.learn_many(rows[1100:1200], targets[1100:1200])
+    assert [*model.predict_many(rows[1200:])] == [*other.predict_many(rows[1200:])]
+
+
 def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkeypatch):
     rows, targets = stream(500)
     with monkeypatch.context() as patched:
