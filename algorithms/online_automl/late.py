@@ -28,7 +28,6 @@ from leaseboard.algorithms.online_automl.safe.later import (
     parts_of,
 )
 from leaseboard.algorithms.online_automl.safe.mixture import (
-    LARGEST,
     aggregate,
     new_aggregate,
     posterior_mean,
@@ -38,7 +37,7 @@ from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN, deviatio
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import copied
-from leaseboard.algorithms.transcendental import exp_all
+from leaseboard.algorithms.transcendental import exp_all, log_all
 
 PRIOR = 160.0
 """Answers as which the losses count that parts would have had."""
@@ -67,6 +66,13 @@ by the last labels that are known; the last class; and the one that came most of
 
 PLACES_OF_CLASSES = np.array([*range(1 + COMMON), *[LATER, ON_FEATURES] * (TRUSTED_CLASSES - 1)])
 """They, as often as they count."""
+
+NAIVE = ON_FEATURES, LAST, COMMON
+FIRST = 0.97, 0.01, 0.01, 0.01
+"""The naive baselines of classes; first weights, of the posterior mean and of each of these."""
+
+LEAST_SHARE = 1e-3
+"""Divided by the number of classes: the least probability of a class."""
 
 MOST_PLACES = 16
 """How much more often the last class counts at most. Of a file that is sorted by class it is the
@@ -143,6 +149,47 @@ class Weighed(Late):
         self.mass[:] = kept * self.mass + 1.0
 
 
+class Copied(Weighed):
+    """`Weighed` under a mixture; each prediction takes a copy of it that no other waits for [1]_.
+
+    So a copy predicts a part of the sequence, and knows each label of this part before it predicts
+    the next: its theorem holds for this part. A copy is made only where all others wait. There are
+    at most D + 1, where D predictions wait at most when one is made.
+
+    References
+    ----------
+    .. [1] Joulani, Gyorgy, Szepesvari. Online learning under delayed feedback. ICML 2013.
+
+    Attributes
+    ----------
+    copies : list of ndarray of float64
+        Their states.
+    free : list of int
+        Those for whose label nothing waits.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "copies", "free")
+
+    def __init__(self, new: Doubles, *given: Any) -> None:
+        super().__init__(*given)
+        self.new, self.copies, self.free = new, [new.copy()], [0]
+
+    def take(self) -> int:
+        """Return the number of a free copy."""
+        if not self.free:
+            self.free.append(len(self.copies))
+            self.copies.append(self.new.copy())
+        return self.free.pop()
+
+    def release(self, copy: float) -> None:
+        """Let go a copy whose label never comes."""
+        self.free.append(int(copy))
+        if len(self.free) == len(self.copies):  # of those that learned nothing one is enough
+            learned = [each for each in self.copies if not np.array_equal(each, self.new)]
+            self.copies = learned or self.copies[:1]
+            self.free = [*range(len(self.copies))]
+
+
 class Forecasts(Weighed):
     """Predictions of rows none of whose labels is known before all are predicted.
 
@@ -173,29 +220,21 @@ class Forecasts(Weighed):
         return float(known[rank - 1]) * spread if 0 < rank <= len(known) else math.inf
 
 
-class LateNumbers(Weighed):
+class LateNumbers(Copied):
     """Numbers whose labels come later.
 
-    The posterior mean of the parts, next to the naive baselines, is an
-    expert of the aggregate (`leaseboard.algorithms.online_automl.safe.mixture`), of which there
-    are as many copies as predictions wait at a time: each prediction takes one that no other waits
-    for [1]_.
+    The posterior mean of the parts, next to the naive baselines, is an expert of the aggregate
+    (`leaseboard.algorithms.online_automl.safe.mixture`).
 
     **Theorem.** For every sequence of labels, in any order of arrival, the squared loss of all
     predictions that were answered is at most that of the best baseline, plus for each copy the
     constant of the aggregate with one expert more than `BASELINES`. There are at most D + 1
     copies, where D predictions wait at most when one is made.
 
-    *Proof.* A copy predicts a part of the sequence, and knows each label of this part before it
-    predicts the next. So its theorem holds, and the losses of the copies sum. A copy is made only
-    where all others wait. ∎
+    *Proof.* The theorem holds for the part of each copy (`Copied`), and their losses sum. ∎
 
     With labels that come before the next prediction there is one copy, and the theorem is the
     first one.
-
-    References
-    ----------
-    .. [1] Joulani, Gyorgy, Szepesvari. Online learning under delayed feedback. ICML 2013.
 
     Parameters
     ----------
@@ -208,12 +247,11 @@ class LateNumbers(Weighed):
         Of blocks of rows none of whose labels is known before all are predicted.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "intervals", "ahead", "copies", "free")
+    kept: ClassVar[tuple[str, ...]] = (*Copied.kept, "intervals", "ahead")
 
     def __init__(self, levels: Sequence[float]) -> None:
-        super().__init__()
+        super().__init__(new_aggregate(1 + len(BASELINES)))
         self.intervals, self.ahead = Intervals(levels, later=True), Forecasts()
-        self.copies, self.free = [new_aggregate(1 + len(BASELINES))], [0]
 
     def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[float, Doubles]:
         """See `Late.ask`."""
@@ -230,10 +268,7 @@ class LateNumbers(Weighed):
         `Intervals.ask` returns, and the entity.
         """
         waiting = len(self.copies) - len(self.free)
-        if not self.free:
-            self.free.append(len(self.copies))
-            self.copies.append(new_aggregate(1 + len(BASELINES)))
-        copy, mean = self.free.pop(), self.mean(parts.said, parts.lost, waiting)
+        copy, mean = self.take(), self.mean(parts.said, parts.lost, waiting)
         prediction = aggregate(_experts(parts.said, mean), self.copies[copy])
         own, asked = np.array([mean, *parts.limits, copy]), self.intervals.ask(prediction)
         return prediction, np.concatenate((parts.said, own, asked, [entity]))
@@ -259,10 +294,7 @@ class LateNumbers(Weighed):
     def forget(self, kept: Doubles) -> None:
         """See `Late.forget`."""
         if kept[N_PARTS + 3] >= 0:
-            self.free.append(int(kept[N_PARTS + 3]))
-        if len(self.free) == len(self.copies):  # of those that learned nothing one is enough
-            self.copies = [each for each in self.copies if each[LARGEST] > 0.0] or self.copies[:1]
-            self.free = [*range(len(self.copies))]
+            self.release(kept[N_PARTS + 3])
 
     def notes(self, race: Any) -> dict[str, float]:
         """Return metrics of intervals."""
@@ -273,15 +305,24 @@ def _experts(said: Doubles, mean: float) -> Doubles:
     return np.array([mean, *said[[*BASELINES]]])
 
 
-class LateClasses(Weighed):
-    """Mean of what predicts a class while labels are pending, by the errors of each.
+class LateClasses(Copied):
+    """Probabilities of classes while labels are pending.
 
-    As for numbers, each is judged by what it said while labels were pending, and n predictions
-    that wait together count as few. No theorem bounds the errors.
+    As for numbers, what predicts a class is judged by its errors while labels were pending, and n
+    predictions that wait together count as few; the posterior mean is averaged with the naive
+    baselines by Bayes' rule, at first with the weights `FIRST`.
+
+    **Theorem.** For every sequence of classes, in any order of arrival, the log loss of all
+    predictions that were made while others waited and were answered is at most that of the best of
+    `NAIVE`, none of which gives a class less than `LEAST_SHARE` over the number of classes, plus
+    ln 100 for each copy. Left out is an answer whose class had not come before its prediction.
+
+    *Proof.* By Bayes' rule the loss of each copy (`Copied`) is at most -ln π above that of an
+    expert whose weight at first is π, which is at least .01; the losses of the copies sum. ∎
     """
 
     def __init__(self) -> None:
-        super().__init__(PLACES_OF_CLASSES, MEMORY_OF_CLASSES)
+        super().__init__(log_all(np.array(FIRST)), PLACES_OF_CLASSES, MEMORY_OF_CLASSES)
 
     def ask(self, race: Any, row: Floats, waiting: Waiting) -> tuple[Any, Doubles]:
         """See `Late.ask`; probabilities, or of an environment's two classes log odds."""
@@ -309,16 +350,37 @@ class LateClasses(Weighed):
         fourth[last] = 1.0 - wrong
         said = np.array([first, second, third, fourth, counts / max(counts.sum(), 1.0)])
         lost = np.full(len(said), EXPECTED)
-        shares = np.array([self.mean(each, lost, waiting[-1]) for each in said.T.copy()])
-        votes = np.append(said.argmax(axis=1), 0.0)
+        found = np.array([self.mean(each, lost, waiting[-1]) for each in said.T.copy()])
+        votes = said.argmax(axis=1)
         votes[LAST] = last  # also where another class is more probable
-        return (shares if many else logit(shares[1] - shares[0])), votes
+        shares, guarded = self.guard(np.array([found, *said[[*NAIVE]]]))
+        kept = np.concatenate((votes, guarded, [0.0]))
+        return (shares if many else logit(shares[1] - shares[0])), kept
+
+    def guard(self, experts: Doubles) -> tuple[Doubles, Doubles]:
+        """Return a copy's average of experts (4, n_classes), and what `answer` needs of it."""
+        experts = (1.0 - LEAST_SHARE) * experts + LEAST_SHARE / experts.shape[1]
+        copy = self.take()
+        weights = exp_all(self.copies[copy] - self.copies[copy].max())
+        return weights @ experts / weights.sum(), np.append(experts.ravel(), copy)
 
     def answer(self, race: Any, label: float, prediction: Any, kept: Doubles, delay: int) -> None:
         """See `Late.answer`; a class by its number, or of two by the sign of `label`."""
         del prediction, delay
-        if kept[0] >= 0.0:
-            self.learn(kept[:-1] != (label if isinstance(race, OneVsRest) else label > 0.0), 0.0)
+        number = int(label) if isinstance(race, OneVsRest) else int(label > 0.0)
+        votes, guarded = np.split(kept[:-1], [1 + COMMON])
+        if votes[0] >= 0.0:
+            self.learn(votes != number, 0.0)
+        if len(guarded):
+            self.free.append(int(guarded[-1]))
+            said = guarded[:-1].reshape(len(FIRST), -1)
+            if number < said.shape[1]:  # which had come before
+                self.copies[int(guarded[-1])] += log_all(said[:, number].copy())
+
+    def forget(self, kept: Doubles) -> None:
+        """See `Late.forget`."""
+        if len(kept) > 2 + COMMON:
+            self.release(kept[-2])
 
 
 ROW = ("examples", "predictions", "before", "parts")
@@ -387,14 +449,16 @@ class Pending:
         """Return all that it holds, as plain values."""
         rows = [*map(list, zip(*self.waiting.values(), strict=True))] or [[]] * len(ROW)
         parts = {"keys": list(self.waiting)} | dict(zip(ROW, rows, strict=True))
-        parts["parts"] = np.array(parts["parts"])
+        parts["sizes"] = np.array([*map(len, parts["parts"])], dtype=np.int64)
+        parts["parts"] = np.concatenate([np.zeros(0), *parts["parts"]])
         return parts | {"made": self.made, "dropped": self.dropped}
 
     def fill(self, state: Any) -> None:
         """Go on from `state`."""
-        rows = (state[name] for name in ROW)
-        self.waiting = dict(zip(state["keys"], zip(*rows, strict=True), strict=True))
-        for kept in state["parts"]:
+        parts = np.split(state["parts"], np.cumsum(state["sizes"])[:-1]) if state["keys"] else []
+        rows = zip(*(state[name] for name in ROW[:-1]), parts, strict=True)
+        self.waiting = dict(zip(state["keys"], rows, strict=True))
+        for kept in parts:
             self.of.add(int(kept[-1]))
         plain.fill(self, state, ("made", "dropped"))
 

@@ -10,7 +10,18 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.online.schema import Origin, Schema
-from leaseboard.algorithms.online_automl.late import ALIKE, MEMORIES, PRIOR, TRUSTED, LateNumbers
+from leaseboard.algorithms.online_automl.late import (
+    ALIKE,
+    COMMON,
+    LEAST_SHARE,
+    MEMORIES,
+    NAIVE,
+    PRIOR,
+    TRUSTED,
+    LateClasses,
+    LateNumbers,
+)
+from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.racing import StreamRace
 from leaseboard.algorithms.online_automl.safe.later import (
@@ -120,6 +131,44 @@ def test_no_labels_make_it_worse_than_the_theorem_allows(delay, with_blocks):
     excess, allowed = adversarial(delay, with_blocks)
 
     assert excess <= allowed
+
+
+@pytest.mark.parametrize("with_blocks", [False, True])
+@pytest.mark.parametrize("delay", [1, 24, 200])
+def test_no_classes_make_the_log_loss_larger_than_the_theorem_allows(delay, with_blocks):
+    """The posterior mean is surely wrong; a baseline is right for as long as it is not trusted."""
+    rng, waited, waiting, n = np.random.default_rng(delay), LateClasses(), [], 2000
+    race = object.__new__(OneVsRest)
+    lost, own = np.zeros(1 + len(NAIVE)), 0.0
+    for t in range(n):
+        experts = rng.dirichlet(np.full(3, 0.3), size=1 + len(NAIVE))
+        label = 1 + t // 700 % 2
+        experts[0], experts[1 + t // (7 * (delay + 1)) % 3] = np.eye(3)[0], np.eye(3)[label]
+        shares, guarded = waited.guard(experts)
+        assert shares.sum() == pytest.approx(1.0)
+        own -= np.log(shares[label])
+        lost -= np.log((1 - LEAST_SHARE) * experts[:, label] + LEAST_SHARE / 3)
+        waiting.append((label, np.concatenate((np.full(1 + COMMON, -1.0), guarded, [0.0]))))
+        due = len(waiting) > delay
+        while due and waiting:
+            label, kept = waiting.pop(0)
+            waited.answer(race, label, None, kept, len(waiting))
+            due = with_blocks
+    assert len(waited.copies) <= delay + 1
+    assert own - lost[1:].min() <= np.log(100) * len(waited.copies)
+
+
+@pytest.mark.parametrize(("allowed", "holds"), [(np.log(100) + 1e-9, True), (np.log(99), False)])
+def test_the_constant_for_classes_is_as_small_as_it_can_be(allowed, holds):
+    """One expert is right and the others are surely wrong: all of its first weight is lost."""
+    waited, own, lost = LateClasses(), 0.0, 0.0
+    for _ in range(20):
+        shares, guarded = waited.guard(np.eye(2)[[0, 0, 0, 1]])
+        own, lost = own - np.log(shares[1]), lost - np.log(1 - LEAST_SHARE / 2)
+        kept = np.concatenate((np.full(1 + COMMON, -1.0), guarded, [0.0]))
+        waited.answer(None, 1.0, None, kept, 0)
+
+    assert (own - lost <= allowed) == holds
 
 
 @pytest.fixture(scope="module")
