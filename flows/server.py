@@ -196,17 +196,18 @@ def fault_of(url: str) -> Exception | None:
     from prefect import settings
     from prefect.client.orchestration import get_client
 
+    try:
+        httpx.URL(url)
+    except httpx.InvalidURL as error:
+        return error
     asked = {settings.PREFECT_API_URL: url, settings.PREFECT_CLIENT_MAX_RETRIES: 0}
     # Options of its own make it another client than that of the flow run that this is called in.
     own = {"timeout": httpx.Timeout(ANSWER_SECONDS, connect=ANSWER_SECONDS / 5)}
-    try:
-        with (
-            settings.temporary_settings(asked),
-            get_client(httpx_settings=own, sync_client=True) as client,
-        ):
-            return client.api_healthcheck()
-    except httpx.InvalidURL as error:
-        return error
+    with (
+        settings.temporary_settings(asked),
+        get_client(httpx_settings=own, sync_client=True) as client,
+    ):
+        return client.api_healthcheck()
 
 
 def check_answers(url: str) -> None:

@@ -255,9 +255,6 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
 
     - `frame`: what `read_rows` made of the table in `file`.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     from leaseboard.algorithms.plain import replacing
     from leaseboard.tasks.models.columns import in_fewest_digits, pass_through
 
@@ -266,9 +263,13 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
         if output.suffix == ".csv":
             in_fewest_digits(found, added).to_csv(partial, index=False)
         else:
-            # pandas cannot read its own notes on Arrow's types, such as of categories.
-            written = pa.Table.from_pandas(found, preserve_index=False)
-            pq.write_table(written.replace_schema_metadata(), partial)
+            # What pandas notes of Arrow's categories it cannot read.
+            kinds = {
+                name: "category"
+                for name, kind in found.dtypes.items()
+                if "dictionary" in str(kind)
+            }
+            found.astype(kinds).to_parquet(partial, index=False)
         yield
 
 

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.algorithms.tables.column_types import standard_types
-from leaseboard.algorithms.tables.values import FLAGS, ValueKind, text_of
+from leaseboard.algorithms.tables.column_types import standard_type
+from leaseboard.algorithms.tables.values import FLAGS, ValueKind, label, text_of
 from leaseboard.tasks.fetch import columns, files
 from leaseboard.tasks.fetch.dataset import MOST_CLASSES, infer_task
 from leaseboard.tasks.preprocess.encoding import is_flag
@@ -28,24 +28,38 @@ class Column(BaseModel):
 
     name: str
     kind: ValueKind
+    dtype: str = "float64"
+    """Of numbers, as NumPy names it; integers are int64, however narrow the data's were."""
+    categories: tuple[str, ...] = ()
+    """Of a category, in their declared order."""
 
 
 def describe(features: pd.DataFrame) -> tuple[Column, ...]:
     """Return the columns of a dataset's features."""
-    kinds = ((str(name), columns.kind_of(column)) for name, column in features.items())
-    return tuple(Column(name=name, kind=kind) for name, kind in kinds)
+    found = []
+    for name, column in features.items():
+        kind = columns.kind_of(column)
+        dtype = {"dtype": str(column.dtype)} if kind == "number" else {}
+        categories = tuple(column.cat.categories) if kind == "category" else ()
+        found.append(Column(name=str(name), kind=kind, categories=categories, **dtype))
+    return tuple(found)
 
 
 def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
-    """Return a caller's `frame` with the columns that a model takes, in their order.
+    """Return a caller's `frame` with the columns of the dataset, in its order and types.
 
-    Raises DataError if one is absent.
+    A missing value stays missing, and so becomes a category that the dataset does not have.
+    Integers are int64, so that one beyond the data's own range is still the same number; they and
+    flags are floats where one is missing. Dates may be texts.
+
+    Raises DataError if a column is absent, or a value is not of its column's kind: a fraction
+    among integers, an infinite number, anything but true and false among flags, a text that is not
+    a date among dates.
     """
-    names = [column.name for column in known]
-    absent = [name for name in names if name not in frame.columns]
+    absent = [column.name for column in known if column.name not in frame.columns]
     if absent:
         raise DataError(f"no column {absent[0]!r}: the model takes {len(known)} columns by name")
-    return standard_types(frame[names].reset_index(drop=True))
+    return pd.DataFrame({column.name: _typed(frame[column.name], column) for column in known})
 
 
 def frame_of(rows: Sequence[Mapping[str, Any]], dates: Iterable[str] = ()) -> pd.DataFrame:
@@ -60,6 +74,32 @@ def frame_of(rows: Sequence[Mapping[str, Any]], dates: Iterable[str] = ()) -> pd
 def as_texts(column: pd.Series) -> pd.Series:
     """Return the raw values of a column, None where one is missing."""
     return column.astype(object).where(column.notna(), None)
+
+
+def _typed(values: pd.Series, column: Column) -> pd.Series:
+    values = standard_type(values.reset_index(drop=True))
+    if column.kind == "category":
+        code = {category: number for number, category in enumerate(column.categories)}
+        codes = [-1 if pd.isna(v) else code.get(label(v), -1) for v in values]
+        return pd.Series(pd.Categorical.from_codes(codes, list(column.categories)))
+    if column.kind == "flag":
+        missing = values.isna()
+        flags = [isinstance(value, bool | np.bool_) for value in values]
+        columns.refuse_rows(values, ~(np.array(flags) | missing), "true and false")
+        return values.astype("float64" if missing.any() else bool)
+    if column.kind == "date":
+        return columns.require_dates(values)
+    if column.kind == "text":
+        return as_texts(values)
+    numbers = columns.as_numbers(values)
+    if column.kind == "number":
+        return numbers.astype(column.dtype)
+    if numbers.dtype == np.int64:
+        return numbers
+    reals, missing = numbers.to_numpy(np.float64), numbers.isna()
+    whole = (np.trunc(reals) == reals) & (reals >= -(2.0**63)) & (reals < 2.0**63)
+    columns.refuse_rows(numbers, ~whole & ~missing, "integers of 64 bits")
+    return pd.Series(reals) if missing.any() else numbers.astype(np.int64)
 
 
 def kind_of(column: pd.Series) -> str:

@@ -39,7 +39,7 @@ from leaseboard.tasks.models.columns import (
     refuse_many_numbers,
 )
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
-from leaseboard.tasks.preprocess.encoding import as_column
+from leaseboard.tasks.preprocess.encoding import as_column, in_float32
 
 PREDICTION, PROBABILITY = "prediction", "probability of "
 """Names, or the beginning of names, of the columns that `leaseboard predict` adds."""
@@ -245,6 +245,8 @@ class StreamModel(TableModel):
         self._check_names(frame)
         features, new = self._plain(frame)
         labels = self._labels(frame[self.target])
+        if self.is_regression and not self.model.examples and len(labels) >= FEWEST:
+            in_float32(labels.to_numpy())  # which could hold its numbers and not tell them apart
         declared = self._declared(frame[self.target])
         begin()
         began, _ = working_seconds()

@@ -273,9 +273,12 @@ def test_what_passes_through_predict_comes_out_as_it_came_in(call, monkeypatch):
     assert predicted.drop(columns="prediction").equals(asked)
     for name in ("parcel", "zip", "land", "weight", "note"):
         assert kept[name].fillna("").tolist() == asked[name].tolist()
-    kept.iloc[:, :-1].astype({"land": "category"}).to_parquet("parcels.parquet")
+    typed = kept.iloc[:, :-1].assign(number=pd.array([2**60 + 1, None, 2**60 + 3, 7], "Int64"))
+    typed.astype({"land": "category"}).to_parquet("parcels.parquet")
     assert call("predict", "y.model", "parcels.parquet", "--output", "out.parquet")[0] == 0
-    assert pd.read_parquet("out.parquet")["land"].dtype == "category"
+    again = pd.read_parquet("out.parquet")
+    assert again["land"].dtype == "category"
+    assert again["number"].tolist() == typed["number"].tolist()
 
 
 def test_an_index_that_does_not_occur_in_a_libsvm_file_is_zero(call):

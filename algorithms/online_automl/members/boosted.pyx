@@ -67,9 +67,10 @@ FLOAT32 = 0
 SPLITS = 0
 """And for importances of columns by their number of splits, which its text has to have."""
 
-NONE = np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, np.int32), np.zeros(3)
+NONE = np.zeros((0, 3), np.int32), np.zeros(0), np.zeros(0), np.zeros(0, np.int32), np.zeros(4)
 """Trees one after the other: inner nodes, their thresholds, leaves, roots; here none. Last what
-they were fitted to: the mean and deviation of numbers, or how many classes there were.
+they were fitted to: the mean and deviation of numbers, how many classes there were, and how many
+rows had come.
 
 Of an inner node there are its column, and its children: the first where the column's value is at
 most the threshold. A leaf is called by ``~number``.
@@ -77,8 +78,12 @@ most the threshold. A leaf is called by ``~number``.
 
 cdef enum:
     # The fields of `BoostedTrees.totals`: rows remembered so far, and after how many trees are
-    # fitted; and of the last of `NONE`.
-    SEEN, DUE, N_TOTALS, MEAN = 0, DEVIATION, CLASSES
+    # fitted.
+    SEEN, DUE, N_TOTALS
+
+cdef enum:
+    # The fields of the last array of `NONE`.
+    MEAN, DEVIATION, CLASSES, ROWS
 
 
 cdef class BoostedTrees(Member):
@@ -94,7 +99,8 @@ cdef class BoostedTrees(Member):
     trees : tuple of ndarray
         See `NONE`.
     ahead : tuple of ndarray
-        Trees for predictions of many rows without labels; empty if there are none but `trees`.
+        Trees that are fitted to all rows so far, for predictions of many rows without labels; empty
+        if there are none, and from the next row on.
 
     Examples
     --------
@@ -113,7 +119,7 @@ cdef class BoostedTrees(Member):
     cdef public double[::1] thresholds, leaves
     cdef public int32_t[::1] roots
     cdef double[::1] fitted_to
-    cdef public tuple ahead
+    cdef object _ahead
     cdef double[::1] _scores
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
@@ -138,6 +144,18 @@ cdef class BoostedTrees(Member):
     @trees.setter
     def trees(self, trees):
         self.inner, self.thresholds, self.leaves, self.roots, self.fitted_to = trees
+
+    @property
+    def ahead(self):
+        """Trees that are fitted to all rows so far; empty if a row came after they were."""
+        *_, fitted_to = self._ahead or NONE
+        return self._ahead if fitted_to[ROWS] == self.totals[SEEN] else ()
+
+    @ahead.setter
+    def ahead(self, trees):
+        now = self.trees
+        self.trees = trees or now  # which refuses what are no trees
+        self.trees, self._ahead = now, trees
 
     @property
     def outputs(self):
@@ -169,18 +187,16 @@ cdef class BoostedTrees(Member):
         if self.left > 0:
             return False
         self.totals[DUE] = self.totals[SEEN] + min(self.totals[SEEN], len(self.targets))
-        found, self.ahead = self._fit(), ()
+        found = self._fit()
         self.trees = found or self.trees
         return bool(found)
 
     def fit_ahead(self) -> None:
-        """Fit `ahead`, if there has been a fit before, whether one is due or not."""
-        self.ahead = () if self.is_silent else self._fit()
-
-    def swap(self) -> None:
-        """Predict by what is `ahead`, if there is something; or back."""
-        if self.ahead:
-            self.trees, self.ahead = self.ahead, self.trees
+        """Fit `ahead`, unless trees are fitted to the last row; nothing before the first fit."""
+        if self.fitted_to[ROWS] == self.totals[SEEN]:
+            self.ahead = self.trees
+        elif not self.is_silent and not self.ahead:
+            self.ahead = self._fit()
 
     def _fit(self):
         """Return trees that are fitted to the rows; none if all have the same target."""
@@ -190,8 +206,8 @@ cdef class BoostedTrees(Member):
         if (targets == targets[0]).all():
             return ()
         # Numbers in units of their deviation, weights in units of their mean.
-        fitted_to, objective = np.zeros(3), f"multiclass num_class={self.n_classes}"
-        fitted_to[CLASSES] = self.n_classes
+        fitted_to, objective = np.zeros(4), f"multiclass num_class={self.n_classes}"
+        fitted_to[CLASSES], fitted_to[ROWS] = self.n_classes, seen
         if not self.n_classes:
             fitted_to[MEAN], fitted_to[DEVIATION] = targets.mean(), targets.std()
             targets, objective = (targets - targets.mean()) / targets.std(), "regression"

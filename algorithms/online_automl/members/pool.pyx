@@ -272,10 +272,10 @@ cdef class MemberPool:
 
     def _advance(self) -> None:
         silent = self._silent()
-        drawn = [member.draw() for member in self._awake()]
-        if any(drawn):
+        drawn = [member for member in self._awake() if member.draw()]
+        if drawn:
             self._looked = False
-        if self._leases[BOOSTED, AWAKE] > 0.0 and drawn.pop():  # what they say is new from now on
+        if self.members[BOOSTED] in drawn:  # what they say is new from now on
             self._leases[BOOSTED, SAVED] = self._losses[BOOSTED] = 0.0
         if self.at >= self.leases.due:
             awake = self._awake()
@@ -296,14 +296,16 @@ cdef class MemberPool:
 
     @contextmanager
     def ahead(self):
-        """Let boosted trees predict by the fit for many rows ahead, if there was one."""
-        trees, self._looked = self.members[BOOSTED], False
-        trees.swap()
+        """Let boosted trees predict by the fit for many rows ahead, if there is one."""
+        boosts, now = self.members[BOOSTED], self.members[BOOSTED].trees
+        if not boosts.ahead:
+            yield
+            return
+        boosts.trees, self._looked = boosts.ahead, False
         try:
             yield
         finally:
-            trees.swap()
-            self._looked = False
+            boosts.trees, self._looked = now, False
 
     @property
     def missing(self):

@@ -193,11 +193,19 @@ def _moments(race: SafeRace) -> Doubles:
 
 
 def parts_of(
-    race: SafeRace, example: Floats, place: float, own_age: float, *, in_order: bool = True
+    race: SafeRace,
+    example: Floats,
+    place: float,
+    own_age: float,
+    *,
+    in_order: bool = True,
+    ahead: bool = False,
 ) -> Parts:
     """Return the parts of a prediction of an example at its two ages.
 
     Whether examples come `in_order` matters where they have times: if not, only these count.
+    If trees that were fitted for many rows `ahead` have been measured, those of now, which are new
+    and have lost nothing, are expected to be as good as the best part.
     """
     ensemble, row = race.ensemble, race.calls.row
     said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
@@ -213,7 +221,7 @@ def parts_of(
     lost[MEMBER + awake] = pool.known.losses[1 + awake] / max(float(pool.known.totals[MASS]), 1.0)
     # What the race says without past labels is expected to be as good as the best of these.
     lost[WITHOUT_PAST], lost[STALE] = lost[:STALE].min(), lost[MEAN_PART]
-    if not in_order and BOOSTED in awake and pool.members[BOOSTED].ahead:  # they lost nothing yet
+    if ahead and BOOSTED in awake and pool.members[BOOSTED].ahead:
         lost[MEMBER + BOOSTED] = lost[WITHOUT_PAST]
     mean, limits = said[MEAN_PART], np.array([row.low, row.high])
     # Entities; where there are none, the ridge regression.

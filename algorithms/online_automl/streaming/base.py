@@ -242,10 +242,15 @@ class OnlineModel:
         return [] if pool is None else pool.standings()
 
     def fit_ahead(self) -> None:
-        """Fit the boosted trees, if they have a lease, for the forecasts of many examples.
+        """Fit the boosted trees to all examples that they remember, for forecasts of many others.
 
-        What is predicted one example after the other stays as it is: there they are fitted when
-        as many examples have come as they remember. A later one of those fits ends this one.
+        Nothing is done if they have no lease, or before the first 200 examples. What is predicted
+        one example after the other stays as it is. The next example that is learned ends it.
+
+        Raises
+        ------
+        UsageError
+            If the model has boosted trees, and LightGBM is not installed.
         """
         if (pool := self._pool()) is not None:
             pool.fit_ahead()

@@ -275,6 +275,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         -------
         iterator of (float, float, float)
         """
+        if level is not None and not 0.0 < level < 1.0:
+            raise UsageError(f"level={level} must be between 0 and 1, such as 0.9")
         for parts, prediction in self._forecast(examples):
             half = 0.0 if level is None else self._late_numbers().ahead.half(level, parts.spread)
             yield prediction, prediction - half, prediction + half
@@ -315,9 +317,11 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
                 continue
             row = self._row(x)
             ages = before.add(self._race.head.entity(row))
+            weighed = self._late_numbers().ahead
             with self._ahead():
-                parts = parts_of(self._race, row, *ages, in_order=False)
-            yield parts, self._late_numbers().ahead.mean(parts.said, parts.lost)
+                known = bool(weighed.mass.any())
+                parts = parts_of(self._race, row, *ages, in_order=False, ahead=known)
+            yield parts, weighed.mean(parts.said, parts.lost)
 
     # Intervals
 

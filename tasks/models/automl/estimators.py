@@ -148,6 +148,7 @@ class AutoMLEstimator(BaseEstimator):
             unit=unit,
             begin=begin,
             seed=seed,
+            in_order=folds.in_order,
         )
         self.model_, self.score_, self.trials_ = search.run()
         if classes is None:

@@ -251,6 +251,8 @@ class PolicySearch:
     begin: float
     """Of the budget, in CPU seconds of this process."""
     seed: int
+    in_order: bool
+    """Of the folds, see `Validation`."""
 
     events: list[Event] = field(default_factory=list)
 
@@ -290,12 +292,14 @@ class PolicySearch:
             spent = time.process_time() - began
             left = refits - max(0.0, spent - own) if seconds else np.inf
             weights = _weights(members)
-            again = affordable(self._costs(weights), left) if self.arrays.refit else []
-            if self._in_order and 0 < len(again) < len(weights):
+            costs = self._costs(weights) if self.arrays.refit else {}
+            again = affordable(costs, left)
+            if self.in_order and 0 < len(again) < len(weights):
                 # The others have not learned the last rows: who is, is selected once more.
                 latest = [each for each in candidates if each.order.seed in again]
-                members, score = self._chosen(latest, math.inf)
-                weights = _weights(members)
+                began, needed = time.process_time(), sum(costs[seed] for seed in again)
+                members, score = self._chosen(latest, began + left - needed)
+                weights, left = _weights(members), left - (time.process_time() - began)
             model = self._model(weights, again, left)
             return model, score, self._leaderboard(candidates, weights)
 
@@ -368,12 +372,6 @@ class PolicySearch:
         classes = self.arrays.judge.classes
         return EnsembleModel(made, 0 if classes is None else len(classes))
 
-    @property
-    def _in_order(self) -> bool:
-        """Whether the last fold has learned what the first ones have, and as many rows again."""
-        rows = [len(fold.train_y) for fold in self.arrays.folds]
-        return self.arrays.refit is not None and 2 * rows[0] <= rows[-1]
-
     def _costs(self, weights: dict[int, float]) -> dict[int, float]:
         """Return the seconds that a fit of each member on all rows takes, the heaviest first."""
         costs = dict[int, float]()
@@ -384,13 +382,8 @@ class PolicySearch:
         return costs
 
     def _fitted(self, tried: Tried) -> list[Any]:
-        """Return the models of a trial: all where they are the model, else of the most rows.
-
-        Where the folds follow each other in time, the first ones have learned few rows, old ones.
-        """
-        models, rows = fitted_in(tried.order.keep), [len(f.train_y) for f in self.arrays.folds]
-        most = max(rows[: len(models)]) if self.arrays.refit else 0
-        return [each for each, n in zip(models, rows, strict=False) if n >= most]
+        """Return the models of a trial; in order the last one, which has learned the last rows."""
+        return fitted_in(tried.order.keep)[-1 if self.in_order else 0 :]
 
     def _more_rows(self, fidelity: float) -> float:
         """Return how many times the rows of a trial, whose share is scaled to 1, all rows are.

@@ -44,6 +44,13 @@ class Validation:
     validation: tuple[Rows, ...]
     bagged: bool
 
+    @property
+    def in_order(self) -> bool:
+        """Whether fits validate later rows than they learn, and the last one the last rows."""
+        pairs = [*zip(self.train, self.validation, strict=True)]
+        later = all(rows.max() < others.min() for rows, others in pairs)
+        return not self.bagged and later and pairs[0][1].max() < pairs[-1][1].min()
+
 
 def complete_target(search: Any, y: Any) -> NDArray[Any]:
     """Return the labels that a `search` is given; ValueError if some are missing."""

@@ -9,7 +9,6 @@ import pytest
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.columns import in_fewest_digits
-from leaseboard.tasks.preprocess.encoders import TableEncoder
 
 DATA = pd.DataFrame(
     {"tiny": np.array([1, 2], np.uint8), "x": np.array([0.5, 1], np.float32), "b": [True, False],
@@ -19,22 +18,33 @@ DATA = pd.DataFrame(
 
 def read(name, values):
     known = columns.describe(DATA[[name]])
-    frame = columns.typed(pd.DataFrame({name: values}), known)
-    return TableEncoder().fit(DATA[[name]]).transform(frame)[:, -1].tolist()
+    return columns.typed(pd.DataFrame({name: values}), known)[name].tolist()
 
 
-@pytest.mark.parametrize("values", [[40000, -1], ["40000", "-1"], pd.Categorical([40000, -1])])
-def test_an_integer_beyond_the_datas_own_width_stays_what_it_is(values):
-    assert read("tiny", values) == [40000, -1]
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([40000, -1], [40000, -1]),
+        (["3", "4"], [3, 4]),
+        ([2**63 - 1], [2**63 - 1]),
+        (pd.array([2**63 - 1], dtype="Int64"), [2**63 - 1]),
+        (pd.Categorical([3, 5]), [3, 5]),
+    ],
+)
+def test_an_integer_beyond_the_datas_own_width_stays_what_it_is(values, expected):
+    assert read("tiny", values) == expected
 
 
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [
+        ("tiny", [1, 2.7], "integers of 64 bits, and 2.7 in row 2 does not fit: fix"),
+        ("tiny", np.array([2**63], np.uint64), "9223372036854775808 in row 1 does not fit"),
         ("tiny", ["1", "a"], "column 'tiny' holds numbers, and 'a' in row 2 does not fit"),
         ("x", [1.0, 1e39], r"finite in 32 bits, and 1e\+39 in row 2 does not fit"),
         ("x", [pd.Timestamp("2024-01-02")] * 3, "'x' holds numbers, and .* in row 1 does not fit"),
-        ("b", ["False"], "column 'b' holds numbers, and 'False' in row 1 does not fit"),
+        ("b", ["False"], "column 'b' holds true and false, and 'False' in row 1 does not fit"),
+        ("b", [True, None, 2], "and 2 in row 3 does not fit"),
         ("t", ["2024-02-29", "soon"], "holds dates, such as 2024-02-29, and 'soon' in row 2 does"),
         ("t", [pd.Timestamp("2024"), "2024-01-02"], "'t' mixes dates with their texts"),
     ],
@@ -44,9 +54,15 @@ def test_what_is_not_of_its_columns_kind_is_refused(name, values, message):
         read(name, values)
 
 
-def test_an_integer_or_a_boolean_may_be_missing():
-    assert read("tiny", pd.array([1, None], dtype="Int64")) == [1.0, 1.5]
-    assert read("b", pd.array([None, False], dtype="boolean")) == [0.5, 0.0]
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("tiny", pd.array([1, None], dtype="Int64"), [1.0, np.nan]),
+        ("b", pd.array([None, False], dtype="boolean"), [np.nan, 0.0]),
+    ],
+)
+def test_an_integer_or_a_boolean_may_be_missing(name, values, expected):
+    assert read(name, values) == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +76,11 @@ def test_an_integer_or_a_boolean_may_be_missing():
     ids=lambda values: str(values[0]),
 )
 def test_a_date_is_what_its_clock_shows(values):
-    assert read("t", values) == pytest.approx([18.5 / 24, 0.5])  # the median is in the gap
+    found = read("t", values)
+
+    assert found[0] == pd.Timestamp("2024-02-29 18:30")
+    assert found[1] is pd.NaT
+    assert read("t", [None])[0] is pd.NaT
 
 
 DRAWS = np.random.default_rng(0).normal(size=500)

@@ -165,6 +165,7 @@ def test_forecasts_know_what_came_after_the_last_fit_and_all_else_stays(kind, tm
     for one in (model, other):
         one.learn_many(rows[1100:1200], targets[1100:1200])
     assert [*model.predict_many(rows[1200:])] == [*other.predict_many(rows[1200:])]
+    assert lost(model) == lost(other)  # what was fitted ends with the next example
 
 
 def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkeypatch):

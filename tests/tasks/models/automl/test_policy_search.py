@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import ShuffleSplit, TimeSeriesSplit
+from sklearn.model_selection import RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
 from leaseboard import AutoMLRegressor
 from leaseboard.tasks.evaluate.replay import BudgetedTrials
@@ -31,7 +31,7 @@ def test_refits_reserve_what_the_best_trials_need_if_it_fits_into_their_share():
     arrays = SimpleNamespace(folds=(fold(8),), refit=fold(10))
     search = PolicySearch(
         estimator=None, arrays=arrays, space=None, policy=None, budget=20.0, unit="cpu_seconds",
-        begin=0.0, seed=0,
+        begin=0.0, seed=0, in_order=False,
     )  # fmt: skip
     best = [(0.9, 4.0), (0.8, 2.0), (0.7, 0.5), (0.6, 0.3)]
     search.trials = SimpleNamespace(leaders=lambda: best)
@@ -55,15 +55,26 @@ def table():
     return features, features @ [2.0, 1.0] + rng.normal(size=60)
 
 
-def test_a_trial_that_is_not_fitted_again_is_its_model_of_the_latest_rows(table, monkeypatch):
+@pytest.mark.parametrize(
+    ("cv", "rows"),
+    [
+        (TimeSeriesSplit(5), [50]),
+        (TimeSeriesSplit(2), [40]),
+        (TimeSeriesSplit(5, max_train_size=10), [10]),
+        (ShuffleSplit(2, train_size=40, random_state=0), [40, 40]),
+        (RepeatedKFold(n_splits=7, n_repeats=2, random_state=0), None),
+    ],
+    ids=str,
+)
+def test_a_trial_that_is_not_fitted_again_is_its_model_of_the_latest_rows(
+    table, monkeypatch, cv, rows
+):
     monkeypatch.setattr(BudgetedTrials, "refit", lambda *_: (None, 0.0))
-    rows = []
-    for cv in (TimeSeriesSplit(5), ShuffleSplit(2, train_size=40, random_state=0)):
-        search = AutoMLRegressor(arms=["k_nearest_neighbors"], max_trials=1, cv=cv, random_state=0)
-        (member,) = search.fit(*table).model_.members
-        rows.append([model.n_samples_fit_ for model in member.models])
+    search = AutoMLRegressor(arms=["k_nearest_neighbors"], max_trials=1, cv=cv, random_state=0)
+    (member,) = search.fit(*table).model_.members
 
-    assert rows == [[50], [40, 40]]
+    folds = rows or [len(train) for train, _ in cv.split(table[0])]
+    assert sorted(model.n_samples_fit_ for model in member.models) == sorted(folds)
 
 
 def test_where_rows_are_in_order_who_is_not_fitted_again_is_no_member(table, monkeypatch):
