@@ -1,6 +1,7 @@
-"""Both kernels against each other, and full expansions against brute force."""
+"""Both kernels against the printed formulae, each other, and brute force."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.apple import Apple, epoch_ends, expansion_size
 from leaseboard.algorithms.apple.kernel import DROPPED, EMITTED
 from leaseboard.algorithms.apple.learner import FullLearner, HashedLearner, PlanLearner
 from leaseboard.algorithms.apple.rows import Examples, column_scales
@@ -33,8 +34,76 @@ def examples(x, y):
     return Examples(x, y[None])
 
 
+def chosen(rest, score, size, fallback):
+    """Choose as line 6 and section 2.4 do."""
+    best = sorted((m for m in rest if score[m] > 0), key=score.get)[::-1][: size - fallback]
+    return best + sorted(rest - set(best), key=lambda m: (len(m), m))[:fallback]
+
+
+def by_the_formulae(x, y, rate, alpha, heuristic, fallback):
+    """Learn Algorithm 1 by Vowpal Wabbit's update with its own w, G and N, in float64."""
+    d = x.shape[1]
+    monomials, parents, steps = [(), *((i,) for i in range(d))], [], []
+    w, G, N, residuals, squares = np.zeros((5, d + 1))  # as of `monomials`
+    low = high = norm = updates = 0.0
+    predictions, nonzeros, emitted = [], 0, 0
+    for t, (row, label) in enumerate(zip(x.astype(float), y.astype(float), strict=True)):
+        if t in epoch_ends(len(y)):
+            weight = np.abs(w) * (N if heuristic == "weight" else 1)
+            ssm = np.divide(residuals, squares, out=0 * squares, where=squares > 0)
+            score = dict(zip(monomials, ssm if heuristic == "ssm" else weight, strict=True))
+            rest = set(monomials[1:]) - set(parents)
+            steps.append(chosen(rest, score, expansion_size(nonzeros / t, alpha), fallback))
+            parents += steps[-1]
+            grown = (tuple(sorted((*m, i))) for m in steps[-1] for i in range(d))
+            new = [m for m in dict.fromkeys(grown) if m not in score]
+            monomials += new
+            w, G, N, residuals, squares = (
+                np.pad(each, (0, len(new))) for each in (w, G, N, residuals, squares)
+            )
+        v = np.array([math.prod(row[list(m)]) for m in monomials])
+        raw = w @ v
+        predictions.append(min(max(raw, low), high))
+        nonzeros, emitted = nonzeros + np.count_nonzero(v[: d + 1]), emitted + np.count_nonzero(v)
+        residuals += (predictions[-1] - label) ** 2 * v**2
+        squares += v**2
+        low, high = min(low, label), max(high, label)
+        error = label - min(max(raw, low), high)
+        if error:
+            larger = np.maximum(N, np.abs(v))
+            w *= np.divide(N, larger, out=np.ones_like(w), where=larger > 0)
+            N = larger
+            G += 4 * error**2 * v**2
+            v, scale = v[at := np.flatnonzero(v)], 1 / (np.sqrt(G[at]) * N[at])
+            norm += ((v / N[at]) ** 2).sum()
+            updates += 1
+            mu = math.sqrt(updates / norm)
+            ppu = mu * (v**2 * scale).sum()
+            w[at] -= error * math.expm1(-2 * rate * ppu) / ppu * mu * v * scale
+    return predictions, steps, nonzeros / len(y), emitted
+
+
+HEURISTICS = ["weight", "raw-weight", "ssm"]
+
+
 @pytest.mark.parametrize("fallback", [False, True])
-@pytest.mark.parametrize("heuristic", ["weight", "raw-weight", "ssm"])
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@pytest.mark.parametrize("kernel", [PlanLearner, HashedLearner])
+def test_kernels_do_what_the_formulae_say(kernel, heuristic, fallback):
+    x, y = problem()
+    learner = kernel(column_scales(x), 0.3, 16, moments=heuristic == "ssm")
+    growth = {"alpha": 0.7, "heuristic": heuristic, "fallback": fallback}
+
+    said, parents = expand(learner, x, y, **growth)
+
+    expected, expected_parents, nonzeros, emitted = by_the_formulae(x, y, 0.3, **growth)
+    assert parents == expected_parents
+    np.testing.assert_allclose(said, expected, rtol=2e-3, atol=5e-4)
+    assert (learner.mean_nonzeros, learner.totals[EMITTED]) == (nonzeros, emitted)
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+@pytest.mark.parametrize("heuristic", HEURISTICS)
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.0, 1.2), st.integers(1, 8))
 def test_kernels_agree_where_nothing_collides(heuristic, fallback, seed, alpha, epochs):

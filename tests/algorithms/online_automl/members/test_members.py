@@ -1,10 +1,15 @@
 """Each member alone does what its definition says, by a second implementation of it."""
 
+import bisect
+import math
+
 import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
+from leaseboard.algorithms.online_automl.members import trees
 from leaseboard.algorithms.online_automl.members.learners import NEAREST, FourierRidge, Neighbours
+from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 
 
 def planes(n):
@@ -79,3 +84,58 @@ def test_fourier_features_are_under_the_ridge_regression_on_all_before(make, n_c
         else:
             expected = expected + targets[0]
         np.testing.assert_allclose(found[t], expected, atol=1e-6)
+
+
+def reference_trees(member, rows, targets, n_classes):
+    """Predict and learn by the formulas of the module, one node at a time."""
+    weights, counts, found, none = {}, {}, [], np.zeros(n_classes or 1)
+    inner = np.asarray(member.inner)
+    columns, thresholds = inner[:, :, 0], inner.view(np.float32)[:, :, 1]
+    rate = min(0.0025 * n_classes, 0.05) if n_classes else 0.007
+    begin = 0.01 if n_classes else 10.0
+    for t in range(len(rows)):
+        lags = [targets[t - lag] - targets[0] if t >= lag else 0.0 for lag in (1, 2, 3)]
+        row = np.float32([*rows[t], *([] if n_classes else lags)])
+        path = []
+        for tree in range(trees.GROUP * bisect.bisect_right(trees.DRAWN_AT, t)):
+            node = 0
+            while node < columns.shape[1]:
+                path.append((tree, node))
+                column, threshold = columns[tree, node], thresholds[tree, node]
+                right = row[-1 - column] < threshold if column < 0 else row[column] > threshold
+                node = 2 * node + 1 + int(right)
+            path.append((tree, node))
+        scores = sum((weights.get(v, none) for v in path), none)
+        if n_classes:
+            said = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+            gradient = said - np.eye(n_classes)[int(targets[t])]
+            more = gradient @ gradient
+        else:
+            said, most = scores + targets[0], 3.0 * targets[:t].std() if t else 0.0
+            gradient = said - targets[t]
+            gradient = np.clip(gradient, -most, most) if most else gradient
+            more = 1.0
+        for v in path:
+            counts[v] = counts.get(v, 0.0) + more
+        steps = {v: rate / math.sqrt(begin + counts[v]) for v in path}
+        shrunk = 1.0 if n_classes else max(1.0, sum(steps.values()))
+        for v in path:
+            weights[v] = weights.get(v, none) - steps[v] / shrunk * gradient
+        found.append(said)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("make", SETS)
+def test_trees_learn_by_the_formulas(make, n_classes):
+    rows, labels = make(70)
+    targets = targets_of(labels, n_classes)
+    member = RandomTrees(rows.shape[1], n_classes)
+    found = member.learn(rows, targets)
+
+    first = trees.DRAWN_AT[0]
+    assert np.isnan(found[:first]).all()
+    expected = reference_trees(member, rows, targets, n_classes)
+    np.testing.assert_allclose(
+        found[first:], expected[first:], atol=0.01 * max(1.0, targets.std())
+    )
