@@ -36,6 +36,7 @@ BASELINES = {"running-mean": "running mean", "last-label": "last label",
 LEARNERS = {
     "online-automl": "Leaseboard online AutoML",
     "river-arf": "River adaptive random forest",
+    "capymoa-arf": "CapyMOA adaptive random forest",
     "river-hat": "River Hoeffding adaptive tree",
     "river-linear": "River linear model",
     "refitted-lightgbm": "LightGBM, fitted again",
