@@ -160,6 +160,12 @@ def test_the_lock_is_whole(python):
                 waiting.extend(more)
 
 
+def test_what_installs_the_lock_asks_for_its_digests():
+    for place in ("Makefile", "conf/deploy/Dockerfile"):
+        (line,) = re.findall(r".* install .*requirements\.lock.*", (ROOT / place).read_text())
+        assert "--require-hashes --no-deps" in line, place
+
+
 def test_the_lock_names_no_index():
     lock = (ROOT / "requirements.lock").read_text()
 

@@ -13,7 +13,6 @@ import pytest
 from leaseboard.algorithms.events import write_log
 from leaseboard.flows import cli, dispatch
 from leaseboard.flows import server as service
-from leaseboard.flows.server import Service
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from tests.flows.waiting import free_port, until
@@ -139,12 +138,6 @@ runpy.run_module("leaseboard", run_name="__main__", alter_sys=True)
 @pytest.fixture
 def port():
     return free_port()
-
-
-def serve(code, port):
-    made = Service([sys.executable, "-c", code, "--port", str(port)], os.environ)
-    until(lambda: service.answers(port))
-    return made, psutil.Process(made.pid).children(recursive=True)
 
 
 ELSEWHERE = "http://127.0.0.1:9"

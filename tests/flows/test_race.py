@@ -156,6 +156,9 @@ def test_a_random_walk_is_tested_on_its_last_days_unless_another_split_is_asked_
 
     said = call("race", one[0], "walk.csv", *one[1:]).out.splitlines()[0]
     assert said.endswith(f"; {why}")
+    for split, reason in {"weekly": "must match pattern", "group=shops": "shops"}.items():
+        wrong = call("race", one[0], "walk.csv", *one[1:], "--set", f"split={split}", code=64)
+        assert reason in wrong.err
 
 
 @pytest.mark.parametrize(

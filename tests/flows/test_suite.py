@@ -22,7 +22,10 @@ def test_failures_are_kept_apart_and_repeated(runner):
 
     assert statuses(runner.run()) == ["ok", "crash", "crash"]
     assert [entry.done for entry in runner.planned()] == [True, False, False]
+    kept = results.job_folder(runner.out, runner.planned()[0].key) / results.RESULT
+    written = kept.stat().st_mtime_ns
     assert statuses(runner.run()) == ["ok", "crash", "crash"]
+    assert kept.stat().st_mtime_ns == written
     assert len(runner.runs("job")) == 3
     assert runner.runs("suite")[0].info.status == "FAILED"
 

@@ -74,7 +74,8 @@ def by_the_formulae(x, y, rate, alpha, heuristic, fallback):
             w *= np.divide(N, larger, out=np.ones_like(w), where=larger > 0)
             N = larger
             G += 4 * error**2 * v**2
-            v, scale = v[at := np.flatnonzero(v)], 1 / (np.sqrt(G[at]) * N[at])
+            at = np.flatnonzero(v)
+            v, scale = v[at], 1 / (np.sqrt(G[at]) * N[at])
             norm += ((v / N[at]) ** 2).sum()
             updates += 1
             mu = math.sqrt(updates / norm)

@@ -73,6 +73,21 @@ def test_a_budget_in_seconds_is_spent_and_replayed():
     assert again.cost.spent_cpu_seconds == 0
 
 
+def test_a_table_of_feedbacks_needs_no_store():
+    env = played(job("er-ucb", GAUSSIANS, 1000.0, {"protocol": "table"}))
+
+    score = env.score()
+    assert (score.metric, score.value) == ("best_feedback", pytest.approx(1.06, abs=0.06))
+    assert score.metrics["exploitation.arm1"] > 0.8
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_curves_keep_the_order_of_the_rows_for_any_seed(seed):
+    arms = "synthetic:rising-arms?rows=20"
+    env = played(job("average", arms, 40.0, {"protocol": "curves"}, seed=seed))
+    assert env.score().value == pytest.approx(0.85 - 0.25 / 10, abs=1e-6)
+
+
 def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
     short = "synthetic:seven-gaussians?rows=10"
     with pytest.raises(UsageError, match="holds 10 feedbacks an arm"):

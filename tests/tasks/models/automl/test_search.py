@@ -1,5 +1,6 @@
 """The search over one's own pipelines or a grid, as scikit-learn's searches are used."""
 
+import pickle
 from typing import ClassVar
 
 import numpy as np
@@ -152,6 +153,14 @@ def test_it_predicts_what_the_choice_can(data):
     assert not hasattr(search, "predict_proba")
     unfitted = SelectionSearch(PIPELINES, refit=False).fit(*data)
     assert not hasattr(unfitted, "best_estimator_")
+
+
+def test_it_goes_through_pickle(data):
+    search = SelectionSearch(PIPELINES, initial_rows=200, random_state=0).fit(*data)
+    copy = pickle.loads(pickle.dumps(search))
+    assert repr(copy.events_) == repr(search.events_)  # NaN is not NaN
+    assert copy.leaderboard_.equals(search.leaderboard_)
+    assert (copy.predict(data[0]) == search.predict(data[0])).all()
 
 
 def test_one_that_fails_is_named_and_the_others_go_on(data):
