@@ -245,12 +245,8 @@ class OnlineModel:
         """Fit the boosted trees to all examples that they remember, for forecasts of many others.
 
         Nothing is done if they have no lease, or before the first 200 examples. What is predicted
-        one example after the other stays as it is. The next example that is learned ends it.
-
-        Raises
-        ------
-        UsageError
-            If the model has boosted trees, and LightGBM is not installed.
+        one after the other stays as it is, and the next example that is learned ends it. A
+        UsageError says if LightGBM is not installed.
         """
         if (pool := self._pool()) is not None:
             pool.fit_ahead()
