@@ -1,7 +1,6 @@
 """Base of the classes for streams: growth, state, inspection, blocks of examples.
 
-River stays optional: without it the models work the same, except for what River gives its
-estimators (``clone``, ``mutate``, ``|`` and others). Its base classes load in milliseconds.
+River is optional: without it what it gives its estimators is missing (``clone``, ``|``, others).
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -244,16 +243,14 @@ class OnlineModel:
     def fit_ahead(self) -> None:
         """Fit the boosted trees to all examples that they remember, for forecasts of many others.
 
-        Nothing is done if they have no lease, or before the first 200 examples. What is predicted
-        one after the other stays as it is, and the next example that is learned ends it. A
-        UsageError says if LightGBM is not installed.
+        Nothing is done if they have no lease, or before the first 200 examples. It changes no other
+        prediction, and ends with the next example. UsageError if LightGBM is not installed.
         """
         if (pool := self._pool()) is not None:
             pool.fit_ahead()
 
     def _ahead(self) -> AbstractContextManager[None]:
-        pool = self._pool()
-        return nullcontext() if pool is None else pool.ahead()
+        return nullcontext() if (pool := self._pool()) is None else pool.ahead()
 
     def _pool(self) -> Any:
         """Return the members; None if there are none."""
