@@ -243,7 +243,7 @@ class OnlineModel:
     def fit_ahead(self) -> None:
         """Fit the boosted trees to all examples that they remember, for forecasts of many others.
 
-        Nothing is done if they have no lease, or before the first 200 examples. It changes no other
+        Nothing is done without a lease, or before the first 200 examples. It changes no other
         prediction, and ends with the next example. UsageError if LightGBM is not installed.
         """
         if (pool := self._pool()) is not None:
