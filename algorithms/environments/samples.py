@@ -46,7 +46,7 @@ class ProbeAsked:
 Deciders = Callable[[str, Mapping[str, Any], int], Any]
 """Starts a search of a system with a seed; SkipError where its library is missing.
 
-It is told its ``settings``, in that library's words where it has some, how many ``configurations``
+It gets its ``settings``, in that library's words where it has some, how many ``configurations``
 there are, the ``rows`` of a full training and the ``initial_rows`` of a first probe.
 
 It has `hear`, which returns the `ProbeAsked` next, or at last the number of the configuration that

@@ -246,7 +246,7 @@ class StreamModel(TableModel):
         features, new = self._plain(frame)
         labels = self._labels(frame[self.target])
         if self.is_regression and not self.model.examples and len(labels) >= FEWEST:
-            in_float32(labels.to_numpy())  # which could hold its numbers and not tell them apart
+            in_float32(labels.to_numpy())  # which may hold each number, and not distinguish them
         declared = self._declared(frame[self.target])
         begin()
         began, _ = working_seconds()

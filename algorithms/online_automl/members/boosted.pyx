@@ -154,7 +154,7 @@ cdef class BoostedTrees(Member):
     @ahead.setter
     def ahead(self, trees):
         now = self.trees
-        self.trees = trees or now  # which refuses what are no trees
+        self.trees = trees or now  # an error if these are not trees
         self.trees, self._ahead = now, trees
 
     @property
@@ -192,11 +192,9 @@ cdef class BoostedTrees(Member):
         return bool(found)
 
     def fit_ahead(self) -> None:
-        """Fit `ahead`, unless trees are fitted to the last row; nothing before the first fit."""
-        if self.fitted_to[ROWS] == self.totals[SEEN]:
-            self.ahead = self.trees
-        elif not self.is_silent and not self.ahead:
-            self.ahead = self._fit()
+        """Set `ahead`: the trees if they are of the last row, else a new fit; none before the first."""
+        if not self.is_silent and not self.ahead:
+            self.ahead = self.trees if self.fitted_to[ROWS] == self.totals[SEEN] else self._fit()
 
     def _fit(self):
         """Return trees that are fitted to the rows; none if all have the same target."""

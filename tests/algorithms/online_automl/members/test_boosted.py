@@ -168,6 +168,14 @@ def test_forecasts_know_what_came_after_the_last_fit_and_all_else_stays(kind, tm
     assert lost(model) == lost(other)  # what was fitted ends with the next example
 
 
+def test_before_the_first_fit_there_are_no_trees_for_forecasts():
+    member = BoostedTrees(3, 0)
+    for n_rows in (0, boosted.FIRST - 1):
+        member.learn(*stream(n_rows))
+        member.fit_ahead()
+        assert member.ahead == ()
+
+
 def test_a_model_that_begins_without_lightgbm_has_none_for_good(tmp_path, monkeypatch):
     rows, targets = stream(500)
     with monkeypatch.context() as patched:
