@@ -20,7 +20,6 @@ from leaseboard.algorithms.base import Algorithm, Environment, play
 from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
-from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.errors import RuleBrokenError
 from leaseboard.algorithms.online.schema import Origin, Schema
@@ -53,9 +52,6 @@ class Tiny:
 
 TRAIN_ROWS = 240
 """Of the 300 rows of the hold-out environment."""
-
-FOLDED_ROWS = 500
-"""Of all folds together."""
 
 
 def tiny_environment(kind: str, tiny: Tiny = Tiny()) -> Environment:
@@ -150,24 +146,7 @@ class Learners(samples.KnownVerdicts):
         right = np.arange(2000) < np.round(2000 * accuracies)
         right = generator(0, "simulated split").permuted(right.astype(np.int32), axis=1)
         super().__init__(right, 1500, [1e-3] * tiny.choices)
-        drawn = generator(0, "simulated folds").random((tiny.choices, FOLDED_ROWS))
-        self._by_fold = drawn < accuracies
         self.configurations = [{"learner": "simulated", "index": i} for i in range(tiny.choices)]
-
-    def measure_fold(
-        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
-    ) -> Probe:
-        """Return a probe of a fold of the first rows."""
-        right = np.array_split(self._by_fold[configuration, :rows], folds)[fold].astype(int)
-        tested, signs = len(right), "".join(map(str, right))
-        probe = Probe(rows=rows - tested, test_rows=tested, fit_cpu=1.0, fit_wall=1.0)
-        return replace(probe, test_correct=int(right.sum()), right=signs)
-
-
-def _folds(tiny: Tiny) -> Environment:
-    probes = Learners(tiny)
-    probes.train_rows, probes.test_rows = FOLDED_ROWS, 0
-    return samples.FoldsEnvironment(probes, 4, budget=tiny.budget)
 
 
 ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
@@ -179,7 +158,6 @@ ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
     "samples": lambda tiny: samples.SamplesEnvironment(
         Learners(tiny), budget=tiny.budget, initial_rows=100
     ),
-    "folds": _folds,
 }
 """By kind. None is of whole systems, which the environment runs by their names."""
 

@@ -34,7 +34,6 @@ MEANS = {
     "validation_reward": "validation reward: 1 / (1 + squared error / variance of the target)",
     "validation_accuracy": "validation accuracy: the share of labels predicted correctly",
     "best_feedback": "feedback: the best reward among the pulls of a table of feedbacks",
-    "cv_accuracy": "cross-validated accuracy: the share of labels predicted correctly",
     "test_accuracy": "test accuracy: the share of held-out labels predicted correctly",
     "test_r2": "test R²: the share of the target's variance explained on held-out rows",
     "test_mse": "test mean squared error: the mean squared error on held-out rows",

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from leaseboard.tasks.jobs.checks import Requirement
-from leaseboard.tasks.jobs.environments import holdout, pulls, samples
+from leaseboard.tasks.jobs.environments import holdout, pulls, samples, systems
 from leaseboard.tasks.jobs.suites.suite import (
     Contender,
     Data,
@@ -42,8 +42,7 @@ SUITE = {"A suite": Suite, "Data of a suite": Data, "Algorithms of a suite": Con
          "Limits of a job": Limits, "Tracking": Tracking, "Normalise": Normalise,
          "Requirements": Requirement}  # fmt: skip
 ENVIRONMENTS = {"Stream": StreamOptions, "Hold-out": holdout.Options, "Pulls": pulls.Options,
-                "Samples": samples.SampleOptions, "Folds": samples.FoldOptions,
-                "Systems": samples.SystemOptions}  # fmt: skip
+                "Samples": samples.Options, "Systems": systems.Options}  # fmt: skip
 LIVE = {"A live model": settings.LiveSettings, "Data of a live model": settings.DataSettings,
         "Model of a live model": settings.ModelSettings, "Retrain": settings.RetrainSettings,
         "Compare": settings.CompareSettings, "Columns of a contract": settings.ColumnRule,

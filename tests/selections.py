@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leaseboard.algorithms.environments.samples import KnownVerdicts, Probes
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import KnownVerdicts
 from leaseboard.algorithms.seeds import generator
 
 
@@ -48,29 +47,3 @@ class SimulatedLearners(KnownVerdicts):
     def real_accuracy(self, configuration: int) -> float:
         """Return A_i on all test rows."""
         return float(self._test[configuration, -1]) / self.test_rows
-
-
-class SimulatedFolds(Probes):
-    """Configurations that hold one hypothesis each, tested fold by fold: folds are alike."""
-
-    def __init__(self, accuracies: Sequence[float], rows: int, folds: int, seed: int) -> None:
-        self.configurations = _configurations(len(accuracies))
-        self.train_rows, self.test_rows, self.folds = rows, 0, folds
-        rng = generator(seed, "simulated folds")
-        right = rng.random((len(accuracies), rows)) < np.array(accuracies)[:, None]
-        self._right = np.array_split(right, folds, axis=1)
-
-    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        """No row is held out."""
-        raise NotImplementedError
-
-    def measure_fold(
-        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
-    ) -> Probe:
-        """Return the verdicts of a fold, for a second."""
-        right = self._right[fold][configuration]
-        return Probe(
-            rows=rows - len(right),
-            test_rows=len(right), test_correct=int(right.sum()), fit_cpu=1.0, fit_wall=1.0,
-            right="".join("01"[each] for each in right.astype(int)),
-        )  # fmt: skip

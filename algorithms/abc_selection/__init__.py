@@ -9,6 +9,4 @@ training in large datasets".
 - `leaseboard.algorithms.abc_selection.schedulers`: Algorithm 3 (GradientCI), UCB and RoundRobin.
 - `leaseboard.algorithms.abc_selection.baselines`: Full-run, successive halving, a random choice,
   DAUB.
-- `leaseboard.algorithms.abc_selection.cross_validation`: for small tables, cross-validation that
-  drops early.
 """

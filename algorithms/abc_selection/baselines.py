@@ -9,11 +9,11 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.samples import (
+    Probe,
     SamplesAlgorithm,
     SamplesEnvironment,
     geometric_sizes,
 )
-from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Measured
 from leaseboard.algorithms.seeds import generator
 

@@ -166,7 +166,7 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe
 
 PROBES = 3
 """The least of them after which a configuration may be dropped."""

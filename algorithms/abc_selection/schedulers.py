@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe
 
 
 @dataclass(slots=True, kw_only=True)
@@ -281,7 +281,7 @@ def samples_needed(
 
     Examples
     --------
-    >>> from leaseboard.algorithms.environments.selecting import Probe
+    >>> from leaseboard.algorithms.environments.samples import Probe
     >>> def probed(index, accuracy):
     ...     probe = Probe(rows=500, test_rows=1000, test_correct=1000 * accuracy)
     ...     return Prospect(index=index, above=0.1, below=0.1, curve=[probe])

@@ -14,8 +14,7 @@ from leaseboard.algorithms.abc_selection.bounds import Kind
 from leaseboard.algorithms.abc_selection.schedulers import Allowance, Prospect
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments import samples
-from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe, SamplesEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,4 @@
-"""Environments that train one of given configurations, test it, and charge the cost.
-
-On the samples environment it is trained on s rows and tested on s' rows; on the folds environment
-it is trained on all folds but one and tested on that one.
-"""
+"""Environment that trains given configurations on s rows, tests them, and charges the cost."""
 
 from __future__ import annotations
 
@@ -16,10 +12,11 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.base import Algorithm, Score
-from leaseboard.algorithms.environments.selecting import Probe, SelectionEnvironment
-from leaseboard.algorithms.errors import SkipError
-from leaseboard.algorithms.events import Event, Parameters
+from leaseboard.algorithms import events
+from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
+from leaseboard.algorithms.errors import LeaseboardError, SkipError
+
+Steps = Generator[events.Event, None, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +52,65 @@ last, None if that could not be trained; and `close`, also while it works.
 """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Record of one configuration trained on the first `rows` training rows.
+
+    Attributes
+    ----------
+    rows, test_rows : int
+        |S_tr| and |S_te|.
+    train_correct : int or None
+        Training rows that the model classifies correctly; None at full size.
+    half_correct : int or None
+        Of the first ``rows // 2`` of them; None at full size, and where not counted.
+    common : int or None
+        Training rows of the most frequent class; None at full size, and where not counted.
+    test_correct : int
+        Test rows, of `test_rows`, that it classifies correctly.
+    half_test_correct : int or None
+        Of the first ``test_rows // 2`` of them; None where not counted.
+    fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
+        Seconds of the fit and of the evaluations on the training and on the test rows.
+    status, reason : str
+        ``ok``, or why it has no model: ``crash``, ``timeout``, ``memout``.
+    """
+
+    rows: int
+    test_rows: int
+    train_correct: int | None = None
+    half_correct: int | None = None
+    common: int | None = None
+    test_correct: int = 0
+    half_test_correct: int | None = None
+    fit_cpu: float = 0.0
+    fit_wall: float = 0.0
+    train_cpu: float = 0.0
+    train_wall: float = 0.0
+    test_cpu: float = 0.0
+    test_wall: float = 0.0
+    status: str = "ok"
+    reason: str = ""
+
+    @property
+    def train_accuracy(self) -> float:
+        """A(H_S, S_tr); NaN where it was not measured."""
+        return math.nan if self.train_correct is None else self.train_correct / self.rows
+
+    @property
+    def test_accuracy(self) -> float:
+        """A(H_S, S_te)."""
+        return self.test_correct / self.test_rows if self.status == "ok" else math.nan
+
+    def cpu(self, *, train: bool = True) -> float:
+        """Return CPU seconds, with or without the evaluation on the training rows."""
+        return self.fit_cpu + self.test_cpu + (self.train_cpu if train else 0.0)
+
+    def wall(self, *, train: bool = True) -> float:
+        """Return wall seconds, with or without the evaluation on the training rows."""
+        return self.fit_wall + self.test_wall + (self.train_wall if train else 0.0)
+
+
 class Probes(ABC):
     """Source of probes: learners on data, a probe store, or a simulation.
 
@@ -68,7 +124,7 @@ class Probes(ABC):
         |D_tr| and |D_te|, the rows of a full training and of a full test.
     """
 
-    configurations: Sequence[Parameters]
+    configurations: Sequence[events.Parameters]
     train_rows: int
     test_rows: int
 
@@ -76,12 +132,10 @@ class Probes(ABC):
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
 
-    def measure_fold(
-        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
-    ) -> Probe:
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
         """Train on the first `rows` training rows but those of a fold, test on that fold.
 
-        With `verdicts` the probe has those of each row. Raises SkipError where nothing is trained.
+        Raises SkipError where nothing is trained.
         """
         raise SkipError("folds need configurations that are trained: set folds=1")
 
@@ -116,7 +170,7 @@ class KnownVerdicts(Probes):
         )
 
 
-class SamplesEnvironment(SelectionEnvironment):
+class SamplesEnvironment(Environment):
     """Selection among given configurations by probes; it keeps the ledger and the score.
 
     Parameters
@@ -130,6 +184,13 @@ class SamplesEnvironment(SelectionEnvironment):
     deciders : Deciders, optional
         Where searches of other libraries are started; without it they are skipped.
 
+    Attributes
+    ----------
+    configurations : tuple of dict
+        By number.
+    champion : int or None
+        The answer.
+
     Notes
     -----
     A probe is tested on twice its training rows, as the paper's appendix has it, unless the
@@ -139,6 +200,7 @@ class SamplesEnvironment(SelectionEnvironment):
     """
 
     kind: ClassVar[str] = "samples"
+    to_be_spent: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -149,9 +211,61 @@ class SamplesEnvironment(SelectionEnvironment):
     ) -> None:
         self.train_rows, self.test_rows = probes.train_rows, probes.test_rows
         most = 5.0 * len(probes.configurations) * self.train_rows
-        super().__init__(probes.configurations, "rows", most if budget is None else budget)
+        super().__init__("rows", float(most if budget is None else budget))
+        self.configurations = tuple(dict(each) for each in probes.configurations)
+        self.champion: int | None = None
+        self._spent = Cost()
+        self._paid: list[int] = []
+        self._last_failure = "none was tried"
         self.initial_rows = min(initial_rows, self.train_rows)
         self._probes, self._deciders = probes, deciders
+
+    @property
+    def cost(self) -> Cost:
+        """Recorded cost of all that was tried."""
+        return self._spent
+
+    def admit(self) -> Generator[events.Event, None, list[int]]:
+        """Admit every configuration; return those that do not duplicate an earlier one.
+
+        A ``name`` does not distinguish configurations.
+        """
+        contents = [
+            {key: value for key, value in parameters.items() if key != "name"}
+            for parameters in self.configurations
+        ]
+        distinct: list[int] = []
+        for index, parameters in enumerate(self.configurations):
+            origin = str(parameters.get("learner", ""))
+            yield events.ConfigurationAdmitted(
+                at=self.at, configuration=index, parameters=parameters, origin=origin
+            )
+        for index, content in enumerate(contents):
+            fresh_copy = next((j for j in distinct if contents[j] == content), None)
+            if fresh_copy is None:
+                distinct.append(index)
+            else:
+                reason = f"duplicate of configuration {fresh_copy}"
+                yield events.Eliminated(at=self.at, configuration=index, reason=reason)
+        return distinct
+
+    def crown(self, configuration: int) -> Steps:
+        """Make a configuration the answer of the run, if it is not."""
+        if configuration != self.champion:
+            yield events.ChampionChanged(
+                at=self.at, configuration=configuration, previous=self.champion
+            )
+            self.champion = configuration
+
+    def fail(self, configuration: int, probe: Probe, heir: int | None) -> Steps:
+        """Remove a configuration whose probe failed; `heir` follows if it was the champion."""
+        if configuration == self.champion and heir is not None:
+            yield from self.crown(heir)
+        if configuration != self.champion:
+            reason = f"{probe.status} at {probe.rows} rows: {probe.reason}"
+            yield events.ConfigurationFailed(
+                at=self.at, configuration=configuration, reason=reason
+            )
 
     def tested_on(self, rows: int, tested: int = 2) -> int:
         """Return |S_te| of a probe on `rows` training rows, `tested` for each of them."""
@@ -165,7 +279,7 @@ class SamplesEnvironment(SelectionEnvironment):
         train: bool = True,
         seconds: float = math.inf,
         tested: int = 2,
-    ) -> Generator[Event, None, Probe | None]:
+    ) -> Generator[events.Event, None, Probe | None]:
         """Probe a configuration on `rows` rows and pay for it.
 
         Parameters
@@ -191,7 +305,7 @@ class SamplesEnvironment(SelectionEnvironment):
 
     def probe_fold(
         self, configuration: int, rows: int, fold: int, folds: int
-    ) -> Generator[Event, None, Probe | None]:
+    ) -> Generator[events.Event, None, Probe | None]:
         """Cross-validate a configuration on one fold of a sample and pay for it.
 
         No held-out row is part of it. None when the budget ended before it did.
@@ -213,6 +327,60 @@ class SamplesEnvironment(SelectionEnvironment):
         trained = rows - len(range(fold, rows, folds))
         return (yield from self._paid_for(configuration, trained, measure))
 
+    def _paid_for(
+        self,
+        configuration: int,
+        amount: int,
+        measure: Callable[[], Probe],
+        train: bool = False,
+        seconds: float = math.inf,
+    ) -> Generator[events.Event, None, Probe | None]:
+        """Lease, measure, charge and report a probe.
+
+        None when the budget does not buy it, or `seconds` of CPU time ended before it did: then
+        these are spent, and nothing is learned.
+
+        Parameters
+        ----------
+        configuration : int
+        amount : int
+            Of the lease, and of the budget.
+        measure : callable
+        train : bool
+            Whether the accuracy on the training rows is wanted, and paid for.
+        seconds : float
+        """
+        if self.at + amount > self.budget:
+            return None
+        yield events.LeaseGranted(at=self.at, configuration=configuration, amount=amount)
+        probe = measure()
+        cpu, wall = probe.cpu(train=train), probe.wall(train=train)
+        ended = cpu <= seconds
+        if not ended:
+            cpu, wall = seconds, wall * seconds / cpu
+        self._spent = self._spent.plus(cpu, wall)
+        self.at += amount
+        if not ended:
+            return None
+        self._paid.append(amount)
+        if probe.status != "ok":
+            self._last_failure = (
+                f"configuration {configuration} at {probe.rows} rows: {probe.reason}"
+            )
+        yield events.ProbeFinished(
+            at=self.at,
+            configuration=configuration,
+            rows=probe.rows,
+            train_accuracy=probe.train_accuracy if train else math.nan,
+            test_accuracy=probe.test_accuracy,
+            test_rows=probe.test_rows,
+            cpu_seconds=cpu,
+            wall_seconds=wall,
+            status=probe.status,
+            reason=probe.reason,
+        )
+        return probe
+
     def decider(
         self, system: str, settings: Mapping[str, Any], configurations: int, seed: int
     ) -> AbstractContextManager[Any]:
@@ -233,10 +401,28 @@ class SamplesEnvironment(SelectionEnvironment):
         return full.status == "ok" and full.test_accuracy >= least
 
     def score(self) -> Score:
-        """Return the test accuracy of the champion trained in full, which is not charged."""
-        full = self._probes.measure(self._crowned(), self.train_rows, self.test_rows)
-        probes, largest = len(self._paid), max(self._paid, default=0)
-        return self._scored({"probes": float(probes), "largest_rows": float(largest)}, full)
+        """Return the test accuracy of the champion trained in full, which is not charged.
+
+        Raises LeaseboardError if there is no champion, or it cannot be trained.
+        """
+        if self.champion is None:
+            raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
+        full = self._probes.measure(self.champion, self.train_rows, self.test_rows)
+        if full.status != "ok":
+            raise LeaseboardError(
+                f"the chosen configuration {self.champion} cannot be trained on {full.rows} rows:"
+                f" {full.status}, {full.reason}"
+            )
+        metrics = {
+            "selection_cpu_seconds": self._spent.cpu_seconds,
+            "selection_wall_seconds": self._spent.wall_seconds,
+            "configurations": float(len(self.configurations)),
+            "probes": float(len(self._paid)),
+            "largest_rows": float(max(self._paid, default=0)),
+            **self._notes,
+            "training_cpu_seconds": full.cpu(train=False),
+        }
+        return Score(full.test_accuracy, "test_accuracy", "max", metrics)
 
 
 class SamplesAlgorithm(Algorithm[SamplesEnvironment]):
@@ -257,56 +443,3 @@ def geometric_sizes(initial: int, full: int) -> list[int]:
     while (rows := initial << len(sizes)) < full:
         sizes.append(rows)
     return [*sizes, full]
-
-
-class FoldsEnvironment(SelectionEnvironment):
-    """Selection among given configurations by cross-validation, with its cost and score.
-
-    Parameters
-    ----------
-    probes : Probes
-        Which may hold no row out.
-    folds : int
-    budget : float, optional
-        Fits that may be made; by default one of every configuration for each fold.
-
-    Notes
-    -----
-    The score is the test accuracy of the champion trained on all folds, where rows are held out of
-    them, and its cross-validated accuracy where none are. What is trained for the score alone is
-    not charged.
-    """
-
-    kind: ClassVar[str] = "folds"
-
-    def __init__(self, probes: Probes, folds: int, budget: float | None = None) -> None:
-        most = len(probes.configurations) * folds
-        super().__init__(probes.configurations, "fits", most if budget is None else budget)
-        self._probes, self.folds = probes, folds
-
-    def test(self, configuration: int, fold: int) -> Generator[Event, None, Probe | None]:
-        """Train a configuration on the other folds, test it on this one, and pay a fit for it.
-
-        None when the budget does not buy it.
-        """
-        measure = partial(self._measured, configuration, fold)
-        return (yield from self._paid_for(configuration, 1, measure))
-
-    def _measured(self, configuration: int, fold: int) -> Probe:
-        rows = self._probes.train_rows
-        return self._probes.measure_fold(configuration, rows, fold, self.folds, verdicts=True)
-
-    def score(self) -> Score:
-        """Return the accuracy of the champion; see the notes."""
-        champion, probes = self._crowned(), self._probes
-        tested = [self._measured(champion, fold) for fold in range(self.folds)]
-        whole = probes.train_rows, probes.test_rows
-        return self._scored(
-            {}, probes.measure(champion, *whole) if probes.test_rows else None, *tested
-        )
-
-
-class FoldsAlgorithm(Algorithm[FoldsEnvironment]):
-    """Algorithm that runs on a folds environment."""
-
-    environment: ClassVar[str] = "folds"

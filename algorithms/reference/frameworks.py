@@ -11,7 +11,7 @@ from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Algorithm, Run, settings_of
 from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.environments.holdout import SystemsAlgorithm, SystemsEnvironment
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe
 from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model
 from leaseboard.algorithms.errors import unknown
 

@@ -16,47 +16,19 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from pydantic import Field
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neural_network import MLPClassifier
 
 from leaseboard.algorithms.events import Parameters
-from leaseboard.algorithms.seeds import derive_seed, generator
+from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate import spaces
-from leaseboard.tasks.evaluate.probes import Build, Samples, Shuffled, split
-from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.preprocess.splits import SplitOptions
-
-
-class CandidateOptions(SplitOptions):
-    """Options of a selection: its configurations and its rows."""
-
-    configurations: Annotated[int, Field(ge=1)] = 20
-    """Number of drawn ones; the first N of a longer draw are the shorter draw."""
-    test_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.2
-    """The share of rows that no configuration is trained on: the choice is tested on them."""
-    probe_seconds: Annotated[float, Field(gt=0)] = 3600.0
-    """CPU seconds after which a fit is given up and its configuration has failed."""
-
-
-def on_split(
-    dataset: Dataset, options: CandidateOptions, seed: int, made: Samples | None = None
-) -> tuple[Shuffled, list[Parameters], Build]:
-    """Return the rows of a dataset by a seed, the configurations on them, and their builder.
-
-    The same seed draws and builds the same ones; see `split`.
-    """
-    drawn = draw_configurations(options.configurations, seed)
-    made_by = partial(build, seed=derive_seed(seed, "learner"))
-    return split(dataset, seed, options.test_fraction, made), drawn, made_by
-
 
 Domain = dict[str, Any] | list[Any]
 """Range from ``low`` to ``high``, log-uniform if ``log``, of integers if the ends are; choices."""

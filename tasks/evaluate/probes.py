@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.environments.samples import KnownVerdicts, Probes
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import KnownVerdicts, Probe, Probes
 from leaseboard.algorithms.errors import DataError, SkipError
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import generator
@@ -105,7 +104,7 @@ class Shuffled:
     n_rows: int
     seed: int
     test_fraction: float
-    """Share of the rows to test on; at least one row is, unless it is 0."""
+    """Share of the rows to test on; at least one row is."""
     make: Callable[[], Samples]
     """Makes the samples of `rows`."""
     tested: NDArray[np.bool_] | None = None
@@ -121,7 +120,7 @@ class Shuffled:
         """Number of rows to test on."""
         if self.tested is not None:
             return int(self.tested.sum())
-        return max(1, round(self.n_rows * self.test_fraction)) if self.test_fraction else 0
+        return max(1, round(self.n_rows * self.test_fraction))
 
     @property
     def identity(self) -> str:
@@ -228,15 +227,11 @@ class OnPrefix:
 
 @dataclass(frozen=True, slots=True)
 class OnFolds:
-    """Fit on the first `rows` training rows but those of a fold, tested on that fold.
-
-    `verdicts`: keep which rows it classifies correctly.
-    """
+    """Fit on the first `rows` training rows but those of a fold, tested on that fold."""
 
     rows: int
     folds: int
     fold: int
-    verdicts: bool
 
     def prepare(self, samples: Samples) -> Record:
         """Deal the rows to folds, and return the numbers of rows."""
@@ -246,10 +241,7 @@ class OnFolds:
     def measure(self, model: Any, samples: Samples) -> Record:
         """Return what the probe counts, and the cost of each part."""
         trained, tested = map(samples.at, samples.fold(self.rows, self.fold, self.folds))
-        _, right, found = _tested(model, trained, tested)
-        if self.verdicts:
-            found["right"] = "".join("01"[each] for each in right.astype(int))
-        return found
+        return _tested(model, trained, tested)[2]
 
 
 @dataclass(eq=False)
@@ -325,14 +317,9 @@ class RecordedProbes(Probes):
         """Return the probe of a sample, recorded."""
         return self._known(configuration, OnPrefix(rows, test_rows))
 
-    def measure_fold(
-        self, configuration: int, rows: int, fold: int, folds: int, *, verdicts: bool = False
-    ) -> Probe:
-        """Return that of one fold of the first `rows` training rows, without any test row.
-
-        Without `verdicts` it has counts alone: a large sample has many rows.
-        """
-        return self._known(configuration, OnFolds(rows, folds, fold, verdicts))
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+        """Return that of one fold of the first `rows` training rows, without any test row."""
+        return self._known(configuration, OnFolds(rows, folds, fold))
 
 
 def _tested(

@@ -13,7 +13,7 @@ from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.measures import loss_of
-from leaseboard.tasks.evaluate import learners, spaces, trials
+from leaseboard.tasks.evaluate import spaces, trials
 from leaseboard.tasks.evaluate.probes import able
 from leaseboard.tasks.evaluate.trials import reward_of
 from leaseboard.tasks.fetch import loading
@@ -245,7 +245,7 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     options = environments.resolve(result.environment, job.environment)
-    rows, _, build = learners.on_split(dataset, options, job.environment_seed)
+    rows, _, build = options.candidates(dataset, job.environment_seed)
     train, test = rows.rows()
     labels = labels_of(dataset)
     model = able(build(dict(result.champion or {})), labels[train])

@@ -4,14 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from leaseboard.algorithms import checks
 from leaseboard.algorithms.checks import Tiny, tiny_environment
 from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
-from leaseboard.algorithms.environments.samples import FoldsEnvironment, SamplesEnvironment
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe, SamplesEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
-from tests.algorithms.outside import TinyLearner, TinySearch
+from tests.algorithms.outside import FoldedLearners, TinyLearner, TinySearch
 
 
 def holed(features, labels):
@@ -54,23 +52,13 @@ class FailingTrials(Trials):
 CRASHED = {"status": "crash", "reason": "NaN in the loss"}
 
 
-class FailingLearners(checks.Learners):
-    """Classifiers of which the first fails on more than a few rows, and in one fold."""
+class FailingLearners(FoldedLearners):
+    """Classifiers of which the first fails on more than a few rows."""
 
     def measure(self, configuration, rows, test_rows):
         if configuration == 0 and rows > 300:
             return Probe(rows=rows, test_rows=test_rows, **CRASHED)
         return super().measure(configuration, rows, test_rows)
-
-    def measure_fold(self, configuration, rows, fold, folds, *, verdicts=False):
-        probe = super().measure_fold(configuration, rows, fold, folds, verdicts=verdicts)
-        return replace(probe, **CRASHED) if (configuration, fold) == (0, 1) else probe
-
-
-def folds():
-    probes = FailingLearners(Tiny())
-    probes.train_rows, probes.test_rows = checks.FOLDED_ROWS, 0
-    return FoldsEnvironment(probes, 4)
 
 
 ENVIRONMENTS = {
@@ -80,5 +68,4 @@ ENVIRONMENTS = {
     "samples": lambda: SamplesEnvironment(
         FailingLearners(Tiny()), initial_rows=100, deciders=TinySearch
     ),
-    "folds": folds,
 }

@@ -72,8 +72,16 @@ def stream(tiny):
     return StreamEnvironment(own, budget=tiny.budget, outside=TinyLearner)
 
 
+class FoldedLearners(checks.Learners):
+    """Classifiers that are tested on folds, too."""
+
+    def measure_fold(self, configuration, rows, fold, folds):
+        tested = len(range(fold, rows, folds))
+        return self.measure(configuration, rows - tested, tested)
+
+
 def samples(tiny):
-    probes = checks.Learners(tiny)
+    probes = FoldedLearners(tiny)
     return SamplesEnvironment(probes, tiny.budget, initial_rows=100, deciders=TinySearch)
 
 

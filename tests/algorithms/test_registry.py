@@ -29,7 +29,7 @@ CUSTOM = textwrap.dedent(
 
 def test_every_entry_builds_and_has_a_summary_and_a_source():
     assert len(registry.names()) == len(registry.ENTRIES)
-    environments = ("stream", "holdout", "pulls", "samples", "folds", "systems")
+    environments = ("stream", "holdout", "pulls", "samples", "systems")
     wrong = [
         entry.name
         for entry in registry.ENTRIES

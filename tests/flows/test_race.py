@@ -164,8 +164,7 @@ def test_a_random_walk_is_tested_on_its_last_days_unless_another_split_is_asked_
 @pytest.mark.parametrize(
     "arguments",
     [("abc", "--set", "configurations=4"), ("abc-tight", "--set", "configurations=4"),
-     ("cross-validation", "--set", "configurations=2"), ("apple",),
-     ("ucb", "--budget", "1", "--set", "arms=[logistic_regression]")],
+     ("apple",), ("ucb", "--budget", "1", "--set", "arms=[logistic_regression]")],
 )  # fmt: skip
 def test_what_learns_nothing_scores_as_the_commonest_class_on_the_same_test_rows(arguments, call):
     kinds = np.random.default_rng(3).choice(["white", "red", "black"], 203, p=[0.2, 0.5, 0.3])

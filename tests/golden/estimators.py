@@ -33,15 +33,11 @@ def automl_regressor() -> dict[str, Run]:
 
 def selection_search() -> dict[str, Run]:
     X, y = load_breast_cancer(return_X_y=True)
-    folds = SelectionSearch(OWN, random_state=0).fit(X, y)
     # By seconds, which differ from run to run, neither scheduler nor sample sizes go.
     steady = registry.build("abc-tight", {"delta": 0.5, "scheduler": "round-robin"})
     samples = SelectionSearch(TREES, GRID, algorithm=steady, initial_rows=50, random_state=0)
     samples.fit(X, y)
-    return {
-        "folds": recorded(folds.events_, [folds.predict_proba(X)]),
-        "samples": recorded(samples.events_, [samples.predict_proba(X)]),
-    }
+    return {"samples": recorded(samples.events_, [samples.predict_proba(X)])}
 
 
 def selected() -> dict[str, Run]:

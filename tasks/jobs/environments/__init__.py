@@ -34,7 +34,6 @@ KINDS: Mapping[str, Chosen] = {
     "pulls": "arm",
     "samples": "configuration",
     "systems": "system",
-    "folds": "configuration",
 }
 """What algorithms of a kind choose: a model that they trained themselves, the arm to tune next,
 one of given configurations, or a whole framework, which keeps what it finds."""
@@ -42,13 +41,6 @@ one of given configurations, or a whole framework, which keeps what it finds."""
 REWARDING = frozenset(name for name, chosen in KINDS.items() if chosen != "model")
 """The names of those by which more is better; a job that failed early has no kind. Their trials or
 probes are recorded, and charged what they cost when they ran."""
-
-_OPTIONS = {
-    "samples": "samples:SampleOptions",
-    "folds": "samples:FoldOptions",
-    "systems": "samples:SystemOptions",
-}
-"""Module and class of the options of a kind, if not the ``Options`` of its own module."""
 
 
 def choosing(what: Chosen) -> frozenset[str]:
@@ -166,5 +158,4 @@ def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Environmen
 
 
 def _model(kind: str) -> Any:
-    module, _, name = _OPTIONS.get(kind, f"{kind}:Options").partition(":")
-    return getattr(importlib.import_module(f"leaseboard.tasks.jobs.environments.{module}"), name)
+    return importlib.import_module(f"leaseboard.tasks.jobs.environments.{kind}").Options

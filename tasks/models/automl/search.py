@@ -17,8 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import Algorithm, Environment, setting_names
-from leaseboard.algorithms.environments.samples import FoldsEnvironment, SamplesEnvironment
+from leaseboard.algorithms.base import Algorithm, setting_names
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
 from leaseboard.algorithms.events import (
     BoundsUpdated,
@@ -42,11 +42,6 @@ from leaseboard.tasks.models.automl.validation import (
     complete_target,
     warn_of_dates,
 )
-
-SMALL = 10_000
-"""Rows below which ``auto`` cross-validates. A fifth of so many compares two configurations that
-disagree in a tenth of the rows with a standard error of 0.007; of fewer rows it is soon more than
-the default epsilon, and the guarantee of ``abc-tight`` is of those test rows."""
 
 
 def _can(name: str) -> Any:
@@ -74,13 +69,10 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     delta : float
         Probability with which more may be lost.
     algorithm : str or Algorithm
-        ``auto`` for ``early-stopped-cv`` below `SMALL` rows and ``abc-tight`` from there on; or
-        any registered one that selects configurations, on samples or on folds.
+        Any registered one that selects configurations on samples.
     test_fraction, initial_rows
-        Of algorithms on samples: the share of the rows to test on, the rows of a first probe, at
-        least twice as many as there are classes. Every probe has a row of each class.
-    folds : int
-        Of algorithms on folds: into how many parts the rows are divided.
+        The share of the rows to test on, the rows of a first probe, at least twice as many as
+        there are classes. Every probe has a row of each class.
     refit : bool
         Whether the choice is fitted on all rows; without that the search predicts nothing. The
         fit on the training rows, which `abc-tight` checks the choice by, is made in any case.
@@ -96,7 +88,7 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     best_params_, best_name_, best_index_
         What the grid sets of the choice, what it is called, and its number.
     best_score_ : float
-        Its accuracy on the test rows, trained on all others; on folds the cross-validated one.
+        Its accuracy on the test rows, trained on all others.
     leaderboard_ : DataFrame
         All configurations by number, the best first: outcome and reason, rows, accuracies,
         bounds and CPU seconds.
@@ -130,10 +122,9 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _: KW_ONLY
     epsilon: float = 0.01
     delta: float = 0.1
-    algorithm: str | Algorithm = "auto"
+    algorithm: str | Algorithm = "abc-tight"
     test_fraction: float = 0.2
     initial_rows: int = 1000
-    folds: int = 5
     refit: bool = True
     random_state: Any = None
 
@@ -171,10 +162,10 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if len(params) == 1:
             warnings.warn(f"one configuration, {self._names[0]!r}: no choice", stacklevel=2)
         self.check()
-        name, algorithm = self._algorithm(len(y))
+        name, algorithm = self._algorithm()
         log: list[Event] = []
         try:
-            env = self._environment(algorithm, made, X, y, seed)
+            env = self._environment(made, X, y, seed)
             auditor = audited(name, algorithm, env, seed, log)
         except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
             kind = TypeError if "TypeError: " in str(error) else UsageError
@@ -196,11 +187,10 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def check(self) -> None:
-        """Raise UsageError for a setting out of range, also of an environment that is not used."""
-        self._algorithm(SMALL)
+        """Raise UsageError for a setting out of range."""
+        self._algorithm()
         sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
         resolve(SamplesEnvironment.kind, sampled)
-        resolve(FoldsEnvironment.kind, {"folds": self.folds})
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes that the choice predicts.
@@ -295,19 +285,18 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             made[f"{name} ({number})" if name in made else name] = one
         return _named(made), points
 
-    def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
+    def _algorithm(self) -> tuple[str, Algorithm]:
         """Return the name of the algorithm, and the algorithm."""
         levels = {"epsilon": self.epsilon, "delta": self.delta}
         registry.build("abc-tight", levels)  # checks them, also for one that takes neither
         if isinstance(self.algorithm, Algorithm):
             name, algorithm = type(self.algorithm).__name__, self.algorithm
         else:
-            auto = "early-stopped-cv" if n_rows < SMALL else "abc-tight"
-            name = auto if self.algorithm == "auto" else self.algorithm
+            name = self.algorithm
             known = setting_names(registry.algorithm_class(name))
             chosen = {key: value for key, value in levels.items() if key in known}
             algorithm = registry.build(name, chosen)
-        if algorithm.environment not in (SamplesEnvironment.kind, FoldsEnvironment.kind):
+        if algorithm.environment != SamplesEnvironment.kind:
             raise UsageError(
                 f"algorithm {name!r} runs on the environment {algorithm.environment}: give one"
                 " that selects configurations, such as 'abc-tight'"
@@ -315,10 +304,9 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return name, algorithm
 
     def _environment(
-        self, algorithm: Algorithm, made: dict[str, Any], X: Any, y: NDArray[Any], seed: int
-    ) -> Environment:
+        self, made: dict[str, Any], X: Any, y: NDArray[Any], seed: int
+    ) -> SamplesEnvironment:
         """Return the environment of the algorithm, in which fits are made in this process."""
-        on_folds = algorithm.environment == FoldsEnvironment.kind
 
         def samples() -> Samples:
             order = np.concatenate(split.rows())
@@ -326,13 +314,9 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return Samples(features=features, labels=y[order], train_rows=split.train_rows)
 
         split = Shuffled(
-            digest="",
-            n_rows=len(y),
-            seed=seed,
-            test_fraction=0.0 if on_folds else self.test_fraction,
-            make=samples,
+            digest="", n_rows=len(y), seed=seed, test_fraction=self.test_fraction, make=samples
         )
-        if split.train_rows < max(2, self.folds if on_folds else 0):
+        if split.train_rows < 2:
             raise DataError(f"n_samples={len(y)} are too few to divide: give more")
         configurations = [_described(name, estimator) for name, estimator in made.items()]
 
@@ -340,8 +324,6 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return clone(made[str(parameters["name"])])
 
         probes = RecordedProbes(split, configurations, build, None, probe_seconds=None)
-        if on_folds:
-            return FoldsEnvironment(probes, self.folds)
         # Half of these are the first sample, to which a row of each class that it does not
         # have is added.
         initial = max(self.initial_rows, 2 * len(pd.unique(y)))
@@ -427,11 +409,6 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
     if epsilon is None or delta is None or started.settings.get("time_limit") is not None:
         return f"{started.algorithm} gives no guarantee without epsilon or under a time limit"
     likely = f"with probability {1 - delta:.4g} "
-    if started.environment == FoldsEnvironment.kind:
-        return (
-            f"{likely}the best of {len(names)} or one at most {epsilon:g} worse was not dropped,"
-            " if rows are exchangeable and the folds of each alike"
-        )
     fits = (
         "the best fits its sample best or goes on to gain no faster than in its last two samples"
     )

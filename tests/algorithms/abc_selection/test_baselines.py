@@ -3,8 +3,7 @@
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe, SamplesEnvironment
 from tests.algorithms.played import audited
 from tests.selections import SimulatedLearners
 

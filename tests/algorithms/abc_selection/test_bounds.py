@@ -12,7 +12,7 @@ from scipy.stats import hypergeom
 from leaseboard.algorithms.abc_selection import bounds
 from leaseboard.algorithms.abc_selection.bounds import lowered, raised
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe
 
 
 @given(s=st.integers(1, 60), t=st.integers(1, 60), alpha=st.floats(1e-3, 0.5))

@@ -7,8 +7,7 @@ import pytest
 from leaseboard.algorithms.abc_selection.bounds import lowered, raised, rise
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe, SamplesEnvironment
 from leaseboard.algorithms.events import MonotonicityViolated, of
 from tests.selections import SimulatedLearners
 

@@ -8,8 +8,7 @@ from leaseboard.algorithms.abc_selection import schedulers
 from leaseboard.algorithms.abc_selection.schedulers import SHARE, Prospect
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.samples import SamplesEnvironment
-from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probe, SamplesEnvironment
 from leaseboard.algorithms.events import Eliminated, ProbeFinished, of
 from tests.algorithms.played import audited
 from tests.selections import SimulatedLearners

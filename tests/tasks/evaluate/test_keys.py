@@ -36,8 +36,8 @@ def a_probe(learner="LogisticRegression"):
 
 
 def a_fold():
-    job = Job("early-stopped-cv", "sklearn:wine", 0, 0, environment={"configurations": 2})
-    environments.make("folds", load("sklearn:wine"), job)._measured(0, 1)
+    job = Job("sklearn-halving", "sklearn:wine", 0, 0, environment={"configurations": 2})
+    environments.make("samples", load("sklearn:wine"), job)._probes.measure_fold(0, 100, 1, 5)
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ KINDS = [
     ("average", {"space": "fast"}),
     ("average", {"protocol": "cv", "folds": 3, "space": "fast"}),
     ("abc", {"configurations": 2}),
-    ("early-stopped-cv", {"configurations": 2, "folds": 3}),
     ("lightgbm-default", {}),
 ]
 
@@ -81,7 +80,7 @@ def test_what_is_asked_for_is_done_and_is_another_job(table, algorithm, given):
         assert sorted(asked[by][3][-1]) == sorted(guessed[3][-1])
     assert sorted(asked["random"][3][-1]) != sorted(guessed[3][-1])
     assert len({job.key("", "") for job, *_ in (*asked.values(), guessed)}) == 5
-    if asked["time"][1] in ("holdout", "samples", "folds"):  # these share what they are made of
+    if asked["time"][1] in ("holdout", "samples"):  # these share what they are made of
         assert len({group(job) for job, *_ in (*asked.values(), guessed)}) == 5
 
 

@@ -7,7 +7,7 @@ from leaseboard.algorithms.events import ProbeFinished, read_log
 from leaseboard.tasks.evaluate import learners
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
-from leaseboard.tasks.jobs.environments import samples
+from leaseboard.tasks.jobs.environments import systems
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
 
@@ -102,4 +102,4 @@ def test_all_rows_but_the_test_rows_are_learned_from():
     )
 
     assert (len(env._fits.train), len(env._fits.test)) == (105, 45)
-    assert env.budget == samples.DEFAULT_BUDGET
+    assert env.budget == systems.DEFAULT_BUDGET

@@ -24,7 +24,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard import SelectionSearch
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import ProbeFinished, of
 
 PIPELINES = {
     "constant": DummyClassifier(),
@@ -49,7 +48,7 @@ class Silent(ClassifierMixin, BaseEstimator):
 
 
 def test_it_is_an_estimator():
-    search = SelectionSearch(GaussianNB(), {"var_smoothing": [1e-9, 0.1]}, folds=2)
+    search = SelectionSearch(GaussianNB(), {"var_smoothing": [1e-9, 0.1]})
     reported = check_estimator(search, on_skip=None, on_fail=None)
     # The one of arrays of other kinds is opt-in, by what scipy reads at its import.
     broken = [
@@ -218,16 +217,3 @@ def test_settings_out_of_range_are_refused_by_name(data, settings, message):
     with pytest.raises(UsageError, match=message) as caught:
         SelectionSearch(**{"estimator": PIPELINES, **settings}).fit(*data)
     assert "\n" not in str(caught.value)
-
-
-def test_small_tables_are_cross_validated_and_folds_spared(data):
-    own = {str(depth): DecisionTreeClassifier(max_depth=depth) for depth in (1, 2, 3)}
-    search = SelectionSearch({"constant": DummyClassifier(), **own}, random_state=0).fit(*data)
-    started = search.events_[0]
-    assert (started.algorithm, started.environment) == ("early-stopped-cv", "folds")
-    board = search.leaderboard_.set_index("name")
-    assert "folds" in board.loc["constant", "reason"]
-    assert len(of(search.events_, ProbeFinished)) < 20
-    assert search.best_score_ == pytest.approx(board["test_accuracy"].max(), abs=0.01)
-    large = np.tile(data[0], (4, 1)), np.tile(data[1], 4)
-    assert SelectionSearch(own).fit(*large).events_[0].algorithm == "abc-tight"
