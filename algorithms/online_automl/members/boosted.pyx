@@ -50,7 +50,8 @@ HIGHEST_RATE, SUM_OF_RATES = 0.3, 10.0
 """The learning rate at most, and the sum of those of all rounds."""
 
 DESCENT, TRAINING = 30.0, 26.0
-"""Operations of a tree an example: to find its leaf, and of its share of fits for each column."""
+"""Operations of a tree an example: to find its leaf, and of its share of fits for each value that is
+not 0, since LightGBM bundles columns of which one at a time has a value [1]_."""
 
 PARAMETERS = (
     "verbosity=-1 num_threads=1 deterministic=true force_row_wise=true seed=0 num_leaves=31"
@@ -77,9 +78,9 @@ most the threshold. A leaf is called by ``~number``.
 """
 
 cdef enum:
-    # The fields of `BoostedTrees.totals`: rows remembered so far, and after how many trees are
-    # fitted.
-    SEEN, DUE, N_TOTALS
+    # The fields of `BoostedTrees.totals`: rows remembered so far, after how many trees are fitted,
+    # and values in all rows that are not 0.
+    SEEN, DUE, FILLED, N_TOTALS
 
 cdef enum:
     # The fields of the last array of `NONE`.
@@ -94,7 +95,7 @@ cdef class BoostedTrees(Member):
     window : ndarray of float32, shape (size, n_features)
         The rows that are remembered, each in the place of the one `size` rows before.
     targets, worths : ndarray of float64, shape (size,)
-    totals : ndarray of float64, shape (2,)
+    totals : ndarray of float64, shape (3,)
         See `SEEN` and those after it.
     trees : tuple of ndarray
         See `NONE`.
@@ -132,7 +133,7 @@ cdef class BoostedTrees(Member):
 
     def wake(self) -> None:
         """Begin again after a pause, with no row and no trees."""
-        self.totals[SEEN], self.totals[DUE] = 0.0, FIRST
+        self.totals[SEEN], self.totals[DUE], self.totals[FILLED] = 0.0, FIRST, 0.0
         self.trees, self.ahead = NONE, ()
 
     @property
@@ -170,7 +171,9 @@ cdef class BoostedTrees(Member):
     @property
     def operations(self):
         """Operations an example, with its share of fits."""
-        return self.rounds * self.outputs * (DESCENT + TRAINING * self.n_features)
+        seen, filled = self.totals[SEEN], self.totals[FILLED]
+        columns = filled / seen if seen else self.n_features
+        return self.rounds * self.outputs * (DESCENT + TRAINING * columns)
 
     @property
     def left(self):
@@ -239,6 +242,7 @@ cdef class BoostedTrees(Member):
             place = <Py_ssize_t>totals[SEEN] % self.targets.shape[0]
             for j in range(self.n_features):
                 self.window[place, j] = given.example[j]
+                totals[FILLED] += given.example[j] != 0.0
             self.targets[place], self.worths[place] = given.target, given.worth
             totals[SEEN] += 1.0
 
