@@ -91,7 +91,7 @@ TRIAL, LONGEST = 1024, 8192
 
 FIRST_PAUSE = 4096
 
-PRICE = 0.005
+PRICE = 0.002
 
 OPERATIONS = 1000.0
 """Operations a microsecond, of one core of an AMD EPYC of 2024."""
