@@ -51,7 +51,7 @@ HIGHEST_RATE, SUM_OF_RATES = 0.3, 10.0
 
 DESCENT, TRAINING = 30.0, 26.0
 """Operations of a tree an example: to find its leaf, and of its share of fits for each value that is
-not 0, since LightGBM bundles columns of which one at a time has a value [1]_."""
+not 0, since LightGBM joins columns of which one at a time has a value [1]_."""
 
 PARAMETERS = (
     "verbosity=-1 num_threads=1 deterministic=true force_row_wise=true seed=0 num_leaves=31"
