@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic
 from pydantic import ValidationError
 from typing_extensions import TypeVar
 
-from leaseboard.algorithms.errors import SettingError, UsageError, invalid
+from leaseboard.algorithms.errors import UsageError, refused
 from leaseboard.algorithms.events import Event, Finished, Started
 
 Made = TypeVar("Made")
@@ -209,11 +209,7 @@ def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) ->
     try:
         return cls(**settings)
     except ValidationError as error:
-        first = error.errors()[0]
-        if not first["loc"]:  # settings that do not go together
-            raise UsageError(f"{name}: {first['ctx']['error']}") from error
-        where = str(first["loc"][0])  # what follows is the member of a union, or an item
-        raise SettingError(invalid(f"{name}: setting {where}", error.errors()), where) from error
+        raise refused(name, "setting", error) from error
 
 
 def play(name: str, algorithm: Algorithm, env: Environment, seed: int) -> Run:

@@ -127,6 +127,18 @@ def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
     return UsageError(f"{what}={short(repr(first.get('input')))}{' or'.join(rules)}")
 
 
+def refused(what: str, kind: str, error: Any) -> UsageError:
+    """Return the error for the ValidationError of `what`: a `SettingError` if one option is wrong.
+
+    - `kind`: ``setting`` or ``option``.
+    """
+    first = error.errors()[0]
+    if not first["loc"]:  # they do not go together
+        return UsageError(f"{what}{rule(first)}")
+    name = str(first["loc"][0])  # what follows is the member of a union, or an item
+    return SettingError(invalid(f"{what}: {kind} {name}", error.errors()), name)
+
+
 MOST_NAMES = 12
 """Number of names that an error lists."""
 NEAR = 0.65

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlencode
 
 import pandas as pd
 from pydantic import ConfigDict, Field, ValidationError
@@ -36,8 +36,7 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     SkipError,
     UsageError,
-    invalid,
-    rule,
+    refused,
     unknown,
 )
 from leaseboard.tasks.evaluate import framework_streams, venv
@@ -165,9 +164,7 @@ class Reference:
 
     def __str__(self) -> str:
         """Return the text of the reference, which parses to an equal one."""
-        options = "&".join(
-            f"{quote(key, safe='')}={quote(value, safe='')}" for key, value in self.options.items()
-        )
+        options = urlencode(self.options, quote_via=quote, safe="")
         colon = ":" if self.source else ""
         return f"{self.source}{colon}{self.name}" + (f"?{options}" if options else "")
 
@@ -312,10 +309,7 @@ def _parse(text: str) -> tuple[Reference, Any]:
     try:
         return reference, model.model_validate(reference.options)
     except ValidationError as error:
-        first = error.errors()[0]
-        if not first["loc"]:
-            raise UsageError(f"{reference}{rule(first)}") from error
-        raise invalid(f"{reference}: {first['loc'][0]}", error.errors()) from error
+        raise refused(str(reference), "option", error) from error
 
 
 def read_raw(reference: Reference, mirrors: tuple[Path, ...], options: Options) -> RawTable:

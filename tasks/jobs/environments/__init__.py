@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from pydantic import ValidationError
 
-from leaseboard.algorithms.errors import SettingError, UsageError, invalid, rule, unknown
+from leaseboard.algorithms.errors import SettingError, refused, unknown
 from leaseboard.tasks.preprocess.splits import division
 
 if TYPE_CHECKING:
@@ -114,12 +114,7 @@ def resolve(kind: str, given: Mapping[str, Any]) -> Any:
     try:
         options = model(**given)
     except ValidationError as error:
-        first = error.errors()[0]
-        if not first["loc"]:  # options that do not go together
-            raise UsageError(f"{kind} environment{rule(first)}") from error
-        where = str(first["loc"][0])
-        said = invalid(f"{kind} environment: option {where}", error.errors())
-        raise SettingError(said, where) from error
+        raise refused(f"{kind} environment", "option", error) from error
     options.check_names()
     return options
 
