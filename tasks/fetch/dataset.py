@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -256,9 +256,7 @@ def sampled(target: pd.Series, rows: int, text: str, *, by_class: bool) -> NDArr
     if rows > n_rows:
         raise too_many("rows", rows, n_rows, text)
     rng = generator("sample of rows")
-    if not by_class:
-        return np.sort(rng.permutation(n_rows)[:rows])
-    codes = columns.as_classes(target).cat.codes.to_numpy()
+    codes = columns.as_classes(target).cat.codes.to_numpy() if by_class else np.zeros(n_rows, int)
     counts = np.bincount(codes)
     if rows < len(counts):
         raise DataError(
@@ -280,20 +278,24 @@ def too_many(option: str, asked: int, there: int, text: str) -> DataError:
     )
 
 
-def shares(counts: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
-    """Return how many of `rows` rows each class gets: its share of `counts`, at least one.
+def shares(weights: Sequence[float], rows: int, least: int = 1) -> NDArray[np.intp]:
+    """Return how many of `rows` rows each class gets: its share by `weights`, at least one.
+
+    Shares are rounded down, then the largest remainders up.
+
+    - `least`: 0 for parts that may be empty.
 
     Examples
     --------
-    >>> shares(np.array([900, 99, 1]), 100).tolist()
-    [90, 9, 1]
+    >>> shares([900, 99, 1], 100).tolist(), shares([0.64, 0.16, 0.20], 10, least=0).tolist()
+    ([90, 9, 1], [6, 2, 2])
     """
-    quota = counts * (rows / counts.sum())
-    given = np.maximum(np.floor(quota), 1.0)
+    quota = np.array(weights) * (rows / np.sum(weights))
+    given = np.maximum(np.floor(quota + 1e-9), least)
     while given.sum() < rows:
         given[(quota - given).argmax()] += 1
     while given.sum() > rows:
-        given[np.where(given > 1, given - quota, -np.inf).argmax()] -= 1
+        given[np.where(given > least, given - quota, -np.inf).argmax()] -= 1
     return given.astype(np.intp)
 
 

@@ -8,6 +8,7 @@ beginning of a longer one.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -49,14 +50,13 @@ def planes(block: Stretch, *, noise: Positive = 1.0) -> Columns:
 
 def fried(block: Stretch, *, noise: Positive = 1.0) -> Columns:
     """Draw Friedman's first function (Friedman 1991; OpenML 564): five of ten inputs matter."""
-    x = _uniform_inputs(block)
-    y = friedman_value(x) + noise * block.rng.standard_normal(block.size)
-    return _numbered(x) | {"y": np.round(y, 3)}
+    return fried_drift(block, noise=noise, period=sys.maxsize)
 
 
 def fried_drift(block: Stretch, *, noise: Positive = 1.0, period: Count = 10_000) -> Columns:
     """Draw Friedman's first function; its inputs swap roles at random every `period` rows."""
-    x = _uniform_inputs(block)
+    x = block.rng.random((block.size, 10), dtype=np.float32)
+    x = np.round(x, 3, out=x)
     roles = np.empty_like(x)
     stop = block.start + block.size
     for concept in range(block.start // period, (stop - 1) // period + 1):
@@ -209,11 +209,6 @@ def _arms(feedbacks: np.ndarray) -> Columns:
 
 def _row_numbers(block: Stretch) -> np.ndarray:
     return np.arange(block.start + 1, block.start + block.size + 1)
-
-
-def _uniform_inputs(block: Stretch) -> np.ndarray:
-    x = block.rng.random((block.size, 10), dtype=np.float32)
-    return np.round(x, 3, out=x)
 
 
 def _numbered(x: np.ndarray) -> Columns:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.fetch.dataset import Dataset, digest_of
+from leaseboard.tasks.fetch.dataset import Dataset, digest_of, shares
 
 Rows = NDArray[np.int64]
 
@@ -150,7 +150,7 @@ def split(dataset: Dataset, ratios: Sequence[float] = PAPER_RATIOS, seed: int = 
     if dataset.task == "classification":
         labels = dataset.target.cat.codes.to_numpy().astype(np.int64)
     if rule.kind == "random":
-        parts = deal(labels, quotas(len(labels), ratios), seeds.generator(seed, "split"))
+        parts = deal(labels, shares(ratios, len(labels), least=0), seeds.generator(seed, "split"))
     else:
         parts = rule.parts(ratios, seed)
     rows = [np.flatnonzero(parts == part) for part in range(len(ratios))]
@@ -180,21 +180,6 @@ def split_by_column(dataset: Dataset, column: str) -> tuple[Dataset, Rows, Rows]
     digest = digest_of(features, dataset.target, dataset.task)
     rest = replace(dataset, features=features, digest=digest)
     return rest, np.flatnonzero(said == "train"), np.flatnonzero(said == "test")
-
-
-def quotas(n_rows: int, ratios: Sequence[float]) -> list[int]:
-    """Return the number of rows of each part: shares rounded down, then the largest remainders up.
-
-    Examples
-    --------
-    >>> quotas(10, (0.64, 0.16, 0.20))
-    [6, 2, 2]
-    """
-    exact = np.array(ratios) * n_rows
-    sizes = np.floor(exact + 1e-9).astype(int)
-    for part in np.argsort(sizes - exact, kind="stable")[: n_rows - sizes.sum()]:
-        sizes[part] += 1
-    return [int(size) for size in sizes]
 
 
 def deal(labels: Rows, sizes: Sequence[int], rng: np.random.Generator) -> NDArray[np.int64]:

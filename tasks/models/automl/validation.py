@@ -18,7 +18,8 @@ from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.seeds import generator
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.preprocess.splits import deal, quotas
+from leaseboard.tasks.fetch.dataset import shares
+from leaseboard.tasks.preprocess.splits import deal
 
 Rows = NDArray[np.intp]
 
@@ -177,7 +178,8 @@ def _holdout(share: float, n_rows: int, codes: NDArray[np.int64] | None, seed: i
     if not 0 < share < 1:
         raise ValueError(f"cv={share} must lie between 0 and 1, or be a number of folds")
     classes = np.zeros(n_rows, dtype=np.int64) if codes is None else codes
-    parts = deal(classes, quotas(n_rows, (1 - share, share)), generator(seed, "validation"))
+    sizes = shares((1 - share, share), n_rows, least=0)
+    parts = deal(classes, sizes, generator(seed, "validation"))
     return parts.astype(np.intp) - 1
 
 

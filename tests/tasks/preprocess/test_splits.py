@@ -9,15 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.preprocess.splits import (
-    Division,
-    deal,
-    division,
-    quotas,
-    split,
-    split_by_column,
-)
+from leaseboard.tasks.fetch.dataset import Dataset, shares
+from leaseboard.tasks.preprocess.splits import Division, deal, division, split, split_by_column
 
 
 def classes(labels: list[str], **columns: list[str]) -> Dataset:
@@ -33,7 +26,7 @@ def classes(labels: list[str], **columns: list[str]) -> Dataset:
 )
 def test_rows_are_dealt_once_in_their_share(labels, ratios, seed):
     labels = np.array(labels)
-    sizes = quotas(len(labels), ratios)
+    sizes = shares(ratios, len(labels), least=0).tolist()
 
     parts = deal(labels, sizes, np.random.default_rng(seed))
 
