@@ -135,7 +135,6 @@ def read_csv(path: Path, texts: Collection[str] = ()) -> pd.DataFrame:
     Where commas do not separate, those in a column of numbers like ``1,5`` are decimal points.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     layout = _layout(path)
     types = {name: pa.string() for name in texts}
@@ -155,11 +154,11 @@ def read_csv(path: Path, texts: Collection[str] = ()) -> pd.DataFrame:
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
     if all(is_numeral(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
+    commas = table if layout[0] == "," else _arrow_table(path, layout, types, point=",")
     for place, column in enumerate(table.schema):
         is_text = column.name in texts
-        if layout[0] != "," and not is_text and _has_decimal_commas(table[place]):
-            points = pc.replace_substring(_without(NUMBERS_GAPS, table[place]), ",", ".")
-            table = table.set_column(place, column.name, points.cast(pa.float64()))
+        if pa.types.is_string(column.type) and pa.types.is_floating(commas[place].type):
+            table = table.set_column(place, column.name, commas[place])
         elif pa.types.is_string(column.type):
             different = _without(NUMBERS_GAPS, table[place].unique()).to_pandas()
             gaps = GAPS if is_text or as_dates(different) is None else NUMBERS_GAPS
@@ -175,6 +174,7 @@ def _arrow_table(
     layout: tuple[str, int],
     types: Mapping[str, Any],
     gaps: Collection[str] | None = None,
+    point: str = ".",
 ) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
@@ -187,6 +187,7 @@ def _arrow_table(
         true_values=TRUE,
         false_values=FALSE,
         column_types=types,
+        decimal_point=point,
     )
     for threads in (True, False):  # without threads an error has the number of its row
         reading = csv.ReadOptions(use_threads=threads, skip_rows=skipped)
@@ -202,18 +203,6 @@ def _arrow_table(
         else:
             return table
     raise failure
-
-
-def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
-    """Return whether texts are numbers, some of them with a comma for a point."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pa.types.is_string(column.type):
-        return False
-    column = _without(NUMBERS_GAPS, column)
-    numbers = pc.all(pc.match_substring_regex(column, r"^-?\d+(,\d+)?$")).as_py()
-    return bool(numbers and pc.any(pc.match_substring(column, ",")).as_py())
 
 
 def _without(gaps: Collection[str], column: pa.ChunkedArray) -> pa.ChunkedArray:
