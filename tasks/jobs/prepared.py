@@ -94,25 +94,10 @@ class Prepared:
             raise DataError(f"a job on {job.data} was given {found.reference}: prepare its own")
         return found
 
-    def environment_parts(self, job: Job, kind: str, digest: str) -> Any:
-        """Return the parts of the environment of `job`, of that kind and data `digest`, mapped.
-
-        Raises DataError if they are parts of another environment.
-        """
-        if self.parts is None:
-            return None
-        found, parts = load_mapped(self.parts)
-        if found != (asked := f"{_group(job, kind)} of {digest}"):
-            raise DataError(f"{self.parts}: made of {found}, not of {asked}: prepare it again")
-        return parts
-
 
 def group(job: Job) -> str:
     """Return the name of the parts that `job` shares with others on its data."""
-    return _group(job, describe(job.algorithm, job.settings).environment)
-
-
-def _group(job: Job, kind: str) -> str:
+    kind = describe(job.algorithm, job.settings).environment
     shared = environments.resolve(kind, job.environment).shared_by(job.environment_seed)
     text = json.dumps([kind, shared], default=str)
     return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -123,12 +108,12 @@ def prepare(data: Prepared, job: Job) -> Prepared:
 
     Raises LeaseboardError if the environment cannot take the data.
     """
-    kind = describe(job.algorithm, job.settings).environment
-    name = _group(job, kind)
-    if not (data.table / name).exists():
-        options, dataset = environments.resolve(kind, job.environment), data.dataset(job)
+    place = data.table / group(job)
+    if not place.exists():
+        kind, dataset = describe(job.algorithm, job.settings).environment, data.dataset(job)
+        options = environments.resolve(kind, job.environment)
         parts = options.parts(environments.divided(dataset, job), job.environment_seed)
         if parts is None:
             return data
-        dump_once(lambda: (f"{name} of {data.digest}", parts), data.table / name)
-    return replace(data, parts=data.table / name)
+        dump_once(lambda: parts, place)
+    return replace(data, parts=place)

@@ -30,7 +30,7 @@ from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import classes, describe, files, pinned, plugins_of
 from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
-from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.prepared import Prepared, load_mapped
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.disk import fault_of_disk, reach
 from leaseboard.tasks.machine.environment import working_seconds
@@ -100,9 +100,7 @@ def run_job(
     setup = perf_counter()
     dataset = prepared.dataset(job) if prepared else loading.load(job.data)
     algorithm = registry.build(job.algorithm, job.settings)
-    parts = None
-    if prepared:
-        parts = prepared.environment_parts(job, algorithm.environment, dataset.digest)
+    parts = load_mapped(prepared.parts) if prepared and prepared.parts else None
     options = environments.resolve(algorithm.environment, job.environment)
     dataset = environments.divided(dataset, job)
     env = options.make(dataset, job, parts)
