@@ -10,14 +10,6 @@ from functools import partial
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 from leaseboard.flows.commands.options import AlgorithmName, Port
 from leaseboard.flows.console import SIGTERM_EXIT, say, terminable
-from leaseboard.flows.server import (
-    SAFE_PATH,
-    PrefectServer,
-    Service,
-    answers,
-    check_answers,
-    server_log,
-)
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
 
@@ -27,6 +19,7 @@ def ui(port: Port = 5000) -> None:
 
     Example: leaseboard ui --port 5001
     """
+    from leaseboard.flows.server import SAFE_PATH, Service, answers
     from leaseboard.tasks.track.store import artifact_root, ensure_store
 
     if answers(port):
@@ -106,6 +99,7 @@ def schedule(port: Port = 4200) -> int:
 
     Example: leaseboard schedule --conf conf
     """
+    from leaseboard.flows.server import PrefectServer, Service, check_answers, server_log
     from leaseboard.tasks.jobs.suites.suite import load_schedule
 
     folder = environment.conf_dir()

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import from_json
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
-from leaseboard.algorithms.events import Event, Measured, Started, of, read_log, write_log
+from leaseboard.algorithms.events import Event, Measured, Started, of, read_log
 from leaseboard.tasks.jobs.job import UNDONE, Result, plain
 from leaseboard.tasks.machine.disk import reach
 
@@ -49,42 +49,28 @@ def read_partial_log(path: Path) -> list[Event]:
 
     Raises LeaseboardError if the file does not begin with an event.
     """
-    events, damage = read_damaged_log(path)
-    if not events and damage is not None and not isinstance(damage, EOFError):
-        raise LeaseboardError(f"{path} is not an event log: {damage}") from damage
-    return events
-
-
-def read_damaged_log(path: Path) -> tuple[list[Event], Exception | None]:
-    """Return the events of a log, and the error at which it ends; None of a whole one."""
     events: list[Event] = []
     try:
         events.extend(read_log(path))
     except _DAMAGE as error:  # a job owns its folder, so anything may be there
-        return events, error
-    return events, None
+        if not events and not isinstance(error, EOFError):
+            raise LeaseboardError(f"{path} is not an event log: {error}") from error
+    return events
 
 
-def repair_log(path: Path) -> int:
-    """Close a log that was cut off or damaged, with its events; return their number.
-
-    A file without events, such as one that the job overwrote, is removed. Where the disk has no
-    room for the repaired log the damaged one stays: readers of logs take what it holds.
-    """
-    if not path.is_file():
-        return 0
-    events, damage = read_damaged_log(path)
-    if not events:
-        path.unlink()
-    elif damage is not None:
-        with contextlib.suppress(OSError), replacing(path) as part:
-            write_log(part, events)
-    return len(events)
+def events_left(path: Path) -> list[Event]:
+    """Return the events of a job that did not end; a file that holds none is removed."""
+    events: list[Event] = []
+    if path.is_file():
+        with contextlib.suppress(LeaseboardError):
+            events = read_partial_log(path)
+        if not events:
+            path.unlink()
+    return events
 
 
-def rows_reached(path: Path) -> dict[str, float]:
+def rows_reached(events: list[Event]) -> dict[str, float]:
     """Return the rows that a log of examples reaches, and their loss; {} for other logs."""
-    events = read_partial_log(path)
     points = of(events, Measured)
     if not points or {first.unit for first in of(events, Started)} != {"examples"}:
         return {}

@@ -9,20 +9,22 @@ import faulthandler
 import importlib
 import json
 import os
+import pickle
 import resource
 import signal
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, cast
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.job import Job, plain
-from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.folder.results import LOG
+from leaseboard.tasks.jobs.job import Result, plain
 from leaseboard.tasks.jobs.run import verdict
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.processes.child import Stop, messages, to_parent
@@ -55,9 +57,10 @@ def main(work: str) -> None:
         sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
         channel.send_bytes(READY)
         for message in messages(channel):
-            order = json.loads(message)
-            _print_to(os.open(order["log"], os.O_WRONLY | os.O_APPEND))
-            channel.send_bytes(_run(function, order))
+            job, folder, prepared, place = pickle.loads(message)  # noqa: S301 - our own parent's
+            _print_to(os.open(folder / LOG, os.O_WRONLY | os.O_APPEND))
+            os.chdir(place)  # an earlier job may have changed what belongs to the process
+            channel.send_bytes(_run(partial(function, job, folder, prepared=prepared)))
     except Stop:
         sys.exit(0)
     except Exception as error:  # noqa: BLE001  (the parent reports it as the job's)
@@ -74,17 +77,11 @@ def _function(work: str) -> Callable[..., Any]:
     return function
 
 
-def _run(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
+def _run(function: Callable[[], Result]) -> bytes:
     """Run a job; return its ``result``, a ``status`` with its ``reason``, or ``stopped``."""
-    os.chdir(order["cwd"])  # an earlier job may have changed what belongs to the process
-    signal.signal(signal.SIGTERM, _stop)
-    folder = Path(order["folder"])
+    signal.signal(signal.SIGTERM, _stop)  # an earlier job may have changed it
     try:
-        prepared = None
-        if order["prepared"]:
-            reference, digest, table, parts = order["prepared"]
-            prepared = Prepared(reference, digest, Path(table), parts and Path(parts))
-        result = function(Job(**order["job"]), folder, prepared=prepared)
+        result = function()
         sys.stdout.flush()
         answer = {"result": plain(result)}
     except Stop:

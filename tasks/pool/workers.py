@@ -7,19 +7,17 @@ are the ways to run a job by one, or in this process.
 """
 
 import atexit
-import ctypes
-import dataclasses
 import functools
 import json
 import os
+import pickle
 import queue
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +26,7 @@ from typing import Any, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import EVENTS, LOG, repair_log, rows_reached
+from leaseboard.tasks.folder.results import EVENTS, LOG, events_left, rows_reached
 from leaseboard.tasks.jobs.described import is_untrusted
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
@@ -43,7 +41,6 @@ START = Limits(wall_seconds=120.0)
 """How long a worker may import; no job is charged for it."""
 STALE_BYTES = 1 << 30
 """Memory of a worker above which it takes no further job, so that the next starts small."""
-PUNCH_HOLE = 3  # FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE of linux/falloc.h
 TAIL_BYTES = 1 << 14
 """Bytes at the end of a log that was cut: a traceback is there."""
 
@@ -52,37 +49,18 @@ class StoppedError(LeaseboardError):
     """Interruption of a run: the job has no result and will run again."""
 
 
-class _Log:
-    """File of what a job prints, of which the middle is left out if it is longer than a limit.
-
-    - `megabytes`: how long it may be; None keeps all.
-    """
-
-    def __init__(self, path: Path, megabytes: float | None) -> None:
-        self._path, self._file = path, path.open("ab+", buffering=0)  # as the worker does
-        self._most = sys.maxsize if megabytes is None else int(megabytes * 1e6)
-        self._head = max(0, self._most - TAIL_BYTES)
+def _cut(path: Path, megabytes: float | None) -> None:
+    """Leave out the middle of a longer log; remove an empty one. No writer may be running."""
+    size = path.stat().st_size if path.is_file() else 0
+    if not size:
+        path.unlink(missing_ok=True)
+    elif megabytes is not None and size > (most := int(megabytes * 1e6)):
         said = f"the job printed more than {megabytes} MB, the limit output_mb"
-        self._mark = f"\n[cut here: {said}; what it printed last:]\n".encode()
-
-    def free(self) -> None:
-        """Free the disk of the middle of a long log, where the file system can; no byte moves."""
-        size = self._file.seek(0, os.SEEK_END) - TAIL_BYTES - self._head
-        if size > 0:
-            place = ctypes.c_long(self._head), ctypes.c_long(size)
-            ctypes.CDLL(None).fallocate(self._file.fileno(), PUNCH_HOLE, *place)
-
-    def close(self) -> None:
-        """Leave out the middle and close it; an empty one is removed. No writer may be running."""
-        size = self._file.seek(0, os.SEEK_END)
-        if size > self._most:
-            self._file.seek(max(0, size - TAIL_BYTES))
-            tail = self._file.read()
-            self._file.truncate(self._head)
-            self._file.write(self._mark + tail)
-        if not size:
-            self._path.unlink(missing_ok=True)
-        self._file.close()
+        with path.open("rb+") as file:
+            file.seek(max(0, size - TAIL_BYTES))
+            tail = file.read()
+            file.truncate(file.seek(max(0, most - TAIL_BYTES)))
+            file.write(f"\n[cut here: {said}; what it printed last:]\n".encode() + tail)
 
 
 class _Worker:
@@ -109,13 +87,13 @@ class _Worker:
             self._ready = True
 
     def run(
-        self, order: Mapping[str, Any], limits: Limits, grace: float, check: Callable[[], None]
+        self, order: Sequence[Any], limits: Limits, grace: float, check: Callable[[], None]
     ) -> dict[str, Any]:
         """Return the answer to an order, and end what its job left behind.
 
         Raises EndedError if there is none: the process has ended or was killed.
         """
-        self.child.send(json.dumps(order, default=str).encode())
+        self.child.send(pickle.dumps(order))
         said = self.child.answer(limits, grace=grace, check=check)
         try:
             answer: dict[str, Any] = json.loads(said)
@@ -186,9 +164,8 @@ class WorkerPool:
             self._idle.put(worker)
         if isinstance(found, Result):
             return found
-        events = EVENTS if repair_log(folder / EVENTS) else None
-        limited = events and found.status in {"timeout", "memout"}
-        reached = rows_reached(folder / EVENTS) if limited else {}
+        events = events_left(folder / EVENTS)
+        reached = rows_reached(events) if found.status in {"timeout", "memout"} else {}
         after = f", after {reached['rows']:,.0f} rows" if reached else ""
         return failed(
             job,
@@ -198,7 +175,7 @@ class WorkerPool:
             metrics=reached,
             cpu_seconds=spent[0],
             wall_seconds=spent[1],
-            events=events,
+            events=EVENTS if events else None,
             started=started,
             pid=pid,
         )
@@ -208,29 +185,17 @@ class WorkerPool:
     ) -> Result | Ending:
         """Return the result that a worker found, or how the job ended without one."""
         worker.fit = False
-        order = {
-            "prepared": data and dataclasses.astuple(data),
-            "job": dataclasses.asdict(job),
-            "folder": str(folder.resolve()),
-            "log": str(folder.resolve() / LOG),
-            "cwd": str(Path.cwd()),
-        }
-
-        log = _Log(folder / LOG, self.limits.output_mb)
-
-        def check() -> None:
-            self._check()
-            log.free()
-
+        (folder / LOG).touch()  # to which the worker appends
         try:
             worker.wait_until_ready(self._check)
-            said = worker.run(order, self.limits, self._grace, check)
+            order = job, folder.resolve(), data, Path.cwd()
+            said = worker.run(order, self.limits, self._grace, self._check)
         except EndedError as end:
             return end.ending
         finally:
             if not worker.fit:
                 self._end(worker)  # it prints no more
-            log.close()
+            _cut(folder / LOG, self.limits.output_mb)
         if "stopped" in said:
             self._check()
             return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")

@@ -351,10 +351,7 @@ class Child:
         now = time.monotonic()
         if now - self._looked > _TREE_SECONDS:
             self._looked = now
-            del self._tree[1:]
-            for pid in descendants(self.pid):
-                with suppress(psutil.Error):
-                    self._tree.append(psutil.Process(pid))
+            self._tree[1:] = descendants(self.pid)
         cpu, memory = 0.0, 0
         for process in self._tree:
             with suppress(psutil.Error):

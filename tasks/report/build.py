@@ -24,7 +24,7 @@ from leaseboard.tasks.folder.results import (
     EVENTS,
     SUITE_FILE,
     place_in_mlflow,
-    read_damaged_log,
+    read_partial_log,
     write_atomically,
 )
 from leaseboard.tasks.folder.results import rows as rows_shown
@@ -55,8 +55,6 @@ class Material:
     """See `job_curve`, by dataset and algorithm."""
     logs: Mapping[str, Sequence[Event]]
     """See `signals`, by the job's key."""
-    damaged: Mapping[str, str]
-    """Damage of event logs, by the job's key."""
     mlflow: Mapping[str, str] = field(default_factory=dict)
     """Where users see the run in MLflow: the address of its UI, and the ids of two experiments."""
 
@@ -79,25 +77,23 @@ class Material:
 
 def read_logs(
     out: Path, frame: pd.DataFrame
-) -> tuple[dict[tuple[str, str], list[pd.Series]], dict[str, Sequence[Event]], dict[str, str]]:
-    """Read every event log once: the curves, the signals, and which logs are damaged.
+) -> tuple[dict[tuple[str, str], list[pd.Series]], dict[str, Sequence[Event]]]:
+    """Read every event log once: the curves and the signals.
 
     A partial log gives what it holds.
     """
-    curves, logs, damaged = defaultdict[tuple[str, str], list[pd.Series]](list), {}, {}
+    curves, logs = defaultdict[tuple[str, str], list[pd.Series]](list), {}
     for row in counted(frame.itertuples(), "reading event logs", "jobs", len(frame)):
         path = out / "jobs" / str(row.key) / EVENTS
         if not (isinstance(row.events, str) and path.is_file()):  # none, or a damaged one
             continue
-        events, damage = read_damaged_log(path)
-        if damage is not None:
-            damaged[str(row.key)] = f"the event log is damaged: {damage}"
+        events = read_partial_log(path)
         curve = job_curve(events) if row.status == "ok" else None
         if curve is not None:
             curves[row.data, row.name].append(curve)
         if found := signals(events):
             logs[str(row.key)] = found
-    return curves, logs, damaged
+    return curves, logs
 
 
 LOWEST = -1.0
@@ -232,7 +228,7 @@ def jobs(made: Material) -> page.Section:
             "Score": [short(score, 6) for score in frame["score"].where(ok)],
             "CPU s": [short(value, 3) for value in frame["cpu_seconds"].where(ok)],
             "Consumed": pd.Series(consumed, frame.index).where(ok, "–"),
-            "Reason": [made.damaged.get(row.key, row.reason) for row in frame.itertuples()],
+            "Reason": list(frame["reason"]),
             "Key": frame["key"],
         }
     )

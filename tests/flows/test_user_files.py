@@ -13,8 +13,7 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import described
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.processes.child import Limits
-from leaseboard.tasks.processes.watchdog import is_over
-from tests.flows.waiting import until
+from tests.flows.waiting import has_ended, until
 
 SOUND = """
 import os
@@ -116,7 +115,7 @@ def test_nothing_that_an_import_starts_outlives_it(tmp_path):
     with pytest.raises(UserFileError, match=r"forks\.py:7: ValueError"):
         describe(f"{file}:X", {})
 
-    until(lambda: is_over(int(pid.read_text())))
+    until(lambda: has_ended(int(pid.read_text())))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

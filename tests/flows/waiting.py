@@ -6,6 +6,10 @@ import os
 import socket
 import time
 
+import psutil
+
+from leaseboard.tasks.processes.watchdog import is_over
+
 _numbers = itertools.count(40 * os.getpid())
 
 
@@ -18,6 +22,14 @@ def until(holds, process=None, said=lambda: "", within=900.0):
         time.sleep(pause)
         pause = min(1.2 * pause, 0.3)  # an answer costs who is asked
     return found
+
+
+def has_ended(pid):
+    """Return whether a process has gone, or is a zombie that its parent leaves."""
+    try:
+        return is_over(psutil.Process(pid))
+    except psutil.NoSuchProcess:
+        return True
 
 
 def free_port():

@@ -52,11 +52,10 @@ def test_the_log_of_a_job_that_is_ended_has_the_rows_that_it_reached(tmp_path):
 
     with pytest.raises(Stop):
         run_job(JOB, tmp_path, sinks=(at_50,))
-    *_, last = read_log(tmp_path / "events.jsonl.gz")
+    events = list(read_log(tmp_path / "events.jsonl.gz"))
+    last = events[-1]
     assert isinstance(last, Measured)
-    assert rows_reached(tmp_path / "events.jsonl.gz") == {
-        "rows": last.at, "loss_so_far": last.value,
-    }  # fmt: skip
+    assert rows_reached(events) == {"rows": last.at, "loss_so_far": last.value}
     assert 50 <= last.at < 500
 
 

@@ -12,8 +12,7 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.pool.worker import FILE_BYTES
 from leaseboard.tasks.pool.workers import StoppedError, WorkerPool
 from leaseboard.tasks.processes.child import Limits
-from leaseboard.tasks.processes.watchdog import is_over
-from tests.flows.waiting import until
+from tests.flows.waiting import has_ended, until
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
@@ -122,7 +121,7 @@ def test_no_process_outlives_its_job_and_none_runs_two_untrusted_ones(tmp_path, 
                 run(workers, f"fork:{pid_file}", tmp_path / f"job-{name}", algorithm).status
                 == "ok"
             )
-            until(partial(is_over, int(pid_file.read_text())))
+            until(partial(has_ended, int(pid_file.read_text())))
             seen.append([worker.child.pid for worker in workers._workers])
     assert seen == ([[], []] if algorithm == UNTRUSTED else [seen[0]] * 2)
 
@@ -136,7 +135,7 @@ def test_stop_interrupts_running_jobs_and_closing_leaves_no_process(tmp_path):
         threading.Timer(0.5, workers.stop).start()
         with pytest.raises(StoppedError):
             run(workers, "sleep:600", tmp_path)
-    until(lambda: all(map(is_over, pids)))
+    until(lambda: all(map(has_ended, pids)))
 
 
 def test_the_time_to_start_a_worker_counts_for_no_job(tmp_path):
