@@ -108,6 +108,7 @@ UNPICKLES = {
     "tasks/evaluate/frameworks.py",
     "tasks/evaluate/trials.py",
     "tasks/jobs/prepared.py",
+    "tasks/pool/worker.py",
     "tasks/processes/child.py",
 }
 """What came in a pickle that was unpickled already; messages between our own two processes; data
