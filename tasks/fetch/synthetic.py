@@ -11,7 +11,6 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, get_type_hints
 
 import numpy as np
@@ -265,18 +264,15 @@ def read(name: str, options: Any) -> RawTable:
     """Draw the set `name` by its options; rows and seed have defaults."""
     maker = GENERATORS[name]
     own = {key: getattr(options, key) for key in maker.options()}
-    frame = _assemble(partial(maker.draw, **own), options.rows or maker.rows, options.seed)
-    return RawTable(frame, name, task=maker.task, source=f"generator: {maker.summary()}")
-
-
-def _assemble(draw: Callable[[Stretch], Columns], rows: int, seed: int) -> pd.DataFrame:
-    blocks = []
+    rows, blocks = options.rows or maker.rows, list[pd.DataFrame]()
     for number, start in enumerate(range(0, rows, BLOCK)):
-        drawn = draw(Stretch(start, BLOCK, seed, default_rng([seed, number])))
-        for name, values in drawn.items():
+        rng = default_rng([options.seed, number])
+        drawn = maker.draw(Stretch(start, BLOCK, options.seed, rng), **own)
+        for column, values in drawn.items():
             if isinstance(values, tuple):
                 codes, labels = values
-                drawn[name] = pd.Categorical.from_codes(np.asarray(codes, np.int8), list(labels))
+                drawn[column] = pd.Categorical.from_codes(np.asarray(codes, np.int8), list(labels))
         # Drawn whole and cut afterwards: a shorter stream begins a longer one.
         blocks.append(pd.DataFrame(drawn)[: rows - start])
-    return pd.concat(blocks, ignore_index=True)
+    frame = pd.concat(blocks, ignore_index=True)
+    return RawTable(frame, name, task=maker.task, source=f"generator: {maker.summary()}")

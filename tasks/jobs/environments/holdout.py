@@ -109,7 +109,12 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
             refuse_gaps(features)
         encoded, names = sparse_rows(features, train, options.clip, options.scale)
         rows = as_rows(encoded)
-        target, classes = _labels(dataset, options, seed)
+        target, classes = _labels(dataset, options)
+        spread = 1.0
+        if options.scale_target and dataset.task == "regression":
+            low, high = float(target[train].min()), float(target[train].max())
+            spread = high - low if high > low else 1.0
+            target = (target - low) / spread
         check_labels(target)
         labels = in_float32(target)
     words = [each.fillna("") for _, each in features.items() if columns.is_text(each)]
@@ -118,16 +123,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
         Part(rows[part], labels[part], tuple(texts[i] for i in part) if texts else ())
         for part in (train, test)
     )
-    low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
-    return Holdout(train_part, test_part, names, dataset.task, classes, high - low)
-
-
-def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
-    """Return the least target of the training rows, and the value that is mapped to 1."""
-    target = dataset.target.to_numpy(dtype=np.float64)
-    train, _ = options.divided(dataset, seed)
-    low, high = float(target[train].min()), float(target[train].max())
-    return low, high if high > low else low + 1.0
+    return Holdout(train_part, test_part, names, dataset.task, classes, spread)
 
 
 def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:
@@ -157,19 +153,13 @@ def classes_of(dataset: Dataset, options: Options) -> tuple[str, ...]:
     return names if len(names) > 2 else ()
 
 
-def _labels(
-    dataset: Dataset, options: Options, seed: int
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+def _labels(dataset: Dataset, options: Options) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Return the labels, and the names of three or more classes, whose numbers they are."""
     target = dataset.target.iloc[: options.max_rows]
     if dataset.task == "regression":
         if options.positive:
             raise UsageError(f"{dataset.reference}: a regression has no positive classes")
-        labels = target.to_numpy(dtype=np.float64)
-        if options.scale_target:
-            low, high = target_range(dataset, options, seed)
-            labels = (labels - low) / (high - low)
-        return labels, ()
+        return target.to_numpy(dtype=np.float64), ()
     if many := classes_of(dataset, options):
         return target.cat.codes.to_numpy().astype(np.float64), many
     classes = [str(name) for name in target.cat.categories]
