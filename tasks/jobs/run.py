@@ -1,7 +1,9 @@
 """One job in this process: load the data, run the algorithm, audit and log its events."""
 
 import math
+import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -219,6 +221,15 @@ def _fields(auditor: Auditor, env: Environment, cpu: float, wall: float) -> dict
         "cpu_seconds": charged.cpu_seconds,
         "wall_seconds": charged.wall_seconds,
     }
+
+
+def ended(error: BaseException, log: Callable[[str], Any]) -> tuple[str, str]:
+    """Return the `verdict` on a job; `log` gets the traceback if its code is at fault."""
+    status, reason = verdict(error)
+    if status in {"crash", "memout"}:
+        with suppress(OSError):  # a disk that is full
+            log(discreet(traceback.format_exc()))
+    return status, reason
 
 
 def verdict(error: BaseException) -> tuple[str, str]:

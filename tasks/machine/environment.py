@@ -119,7 +119,6 @@ def installed(package: str) -> str | None:
 CONF_KINDS = ("suites", "data", "spaces", "baselines")
 """The folders of a configuration folder."""
 
-_STORE = "LEASEBOARD_STORE"
 IMPORTED_FROM = Path(__file__).parents[3]
 """The folder on Python's path that has `leaseboard`; what is in it may be a symbolic link."""
 
@@ -138,14 +137,6 @@ def cache_dir() -> Path:
         return Path(place).expanduser().resolve()
     except RuntimeError as error:
         raise UsageError("this user has no home: set LEASEBOARD_CACHE to a folder") from error
-
-
-def store_place() -> Path | str:
-    """Return where trials and probes are recorded: ``LEASEBOARD_STORE``, or a file in the cache.
-
-    The variable holds an address of SQLAlchemy.
-    """
-    return os.environ.get(_STORE) or cache_dir() / "recorded" / "store.sqlite"
 
 
 def conf_dir(named: Path | None = None) -> Path:

@@ -13,7 +13,6 @@ import pickle
 import resource
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -25,10 +24,9 @@ from typing import Any, NoReturn, cast
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.results import LOG
 from leaseboard.tasks.jobs.job import Result, plain
-from leaseboard.tasks.jobs.run import verdict
-from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.jobs.run import ended
 from leaseboard.tasks.processes.child import Stop, messages, to_parent
-from leaseboard.tasks.processes.watchdog import adopt_orphans
+from leaseboard.tasks.processes.watchdog import BECOME_SUBREAPER, set_option
 
 READY = b"ready"
 FILE_BYTES = 8 << 30
@@ -45,7 +43,7 @@ def main(work: str) -> None:
     channel = to_parent()
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    adopt_orphans()
+    set_option(BECOME_SUBREAPER, 1)  # orphans of a job become our children
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     least = FILE_BYTES if most == resource.RLIM_INFINITY else min(FILE_BYTES, most)
     resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
@@ -87,10 +85,7 @@ def _run(function: Callable[[], Result]) -> bytes:
     except Stop:
         answer = {"stopped": True}
     except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
-        status, reason = verdict(error)
-        if status in {"crash", "memout"}:
-            with suppress(OSError):
-                sys.stderr.write(discreet(traceback.format_exc()))
+        status, reason = ended(error, partial(print, end="", file=sys.stderr))
         answer = {"status": status, "reason": reason, "usage": isinstance(error, UsageError)}
     with suppress(OSError):  # a disk that is full
         sys.stdout.flush()

@@ -16,9 +16,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,8 +28,7 @@ from leaseboard.tasks.folder.results import EVENTS, LOG, events_left, rows_reach
 from leaseboard.tasks.jobs.described import is_untrusted
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.run import RUN_JOB, Sink, failed, run_job, verdict
-from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.jobs.run import RUN_JOB, Sink, ended, failed, run_job, verdict
 from leaseboard.tasks.machine.environment import prepare_workers
 from leaseboard.tasks.pool.worker import READY, WHO
 from leaseboard.tasks.processes.child import Child, EndedError, Ending, Limits
@@ -272,11 +269,8 @@ def run_one(
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
-        status, reason = verdict(error)
-        if status in {"crash", "memout"}:
-            with suppress(OSError):  # a disk that is full
-                (folder / LOG).write_text(discreet(traceback.format_exc()), encoding="utf-8")
-        return Attempt(failed(job, status, reason), folder)
+        log = functools.partial((folder / LOG).write_text, encoding="utf-8")
+        return Attempt(failed(job, *ended(error, log)), folder)
     return Attempt(result, folder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -313,7 +313,8 @@ def class_labels(dataset: Dataset, order: Order) -> tuple[NDArray[np.float64], t
     if len(present) == 2:
         return np.where(codes == present[1], 1.0, -1.0), tuple(names[code] for code in present)
     if 2 < len(present) <= MOST_CLASSES:
-        return by_coming(codes, names)
+        numbers, coming = pd.factorize(codes)
+        return numbers.astype(np.float64), tuple(names[int(code)] for code in coming)
     target = f"{dataset.reference}: target {dataset.target.name!r}"
     if len(present) == 1:
         raise DataError(
@@ -327,20 +328,6 @@ def class_labels(dataset: Dataset, order: Order) -> tuple[NDArray[np.float64], t
         f"{target} has {len(present)} classes: a stream takes a regression or 2 to"
         f" {MOST_CLASSES} classes; {fix}"
     )
-
-
-def by_coming(
-    codes: NDArray[np.float64], categories: Sequence[Hashable]
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return classes numbered in the order in which they come, and the names of those that do.
-
-    Examples
-    --------
-    >>> by_coming(np.array([2.0, 0.0, 2.0]), ["a", "b", "c"])
-    (array([0., 1., 0.]), ('c', 'a'))
-    """
-    numbers, present = pd.factorize(codes)
-    return numbers.astype(np.float64), tuple(str(categories[int(code)]) for code in present)
 
 
 def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import psutil
 
-_BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 PATIENCE_SECONDS = 10.0
 """How long processes are killed that go on forking; a fork bomb then stays."""
 
@@ -48,11 +48,6 @@ class Watchdog:
         """End the watchdog, which kills what is on its list."""
         os.close(self._pipe)
         self._process.wait()
-
-
-def adopt_orphans() -> None:
-    """Make orphans of our descendants children of this process, where the system can."""
-    set_option(_BECOME_SUBREAPER, 1)
 
 
 def set_option(option: int, value: int) -> None:

@@ -347,7 +347,8 @@ class Store:
     """
 
     def __init__(self, place: Path | str | None = None) -> None:
-        place = environment.store_place() if place is None else place
+        place = place or os.environ.get("LEASEBOARD_STORE")
+        place = place or environment.cache_dir() / "recorded" / "store.sqlite"
         if isinstance(place, str) and (":" not in place or place.startswith(_SQLITE)):
             place = Path(place.removeprefix(_SQLITE)).expanduser().absolute()
         self.place = place
