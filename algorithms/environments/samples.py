@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -279,8 +278,10 @@ class SamplesEnvironment(Environment):
         train: bool = True,
         seconds: float = math.inf,
         tested: int = 2,
+        fold: int | None = None,
+        folds: int = 1,
     ) -> Generator[events.Event, None, Probe | None]:
-        """Probe a configuration on `rows` rows and pay for it.
+        """Lease, measure, charge and report a probe of a configuration on `rows` rows.
 
         Parameters
         ----------
@@ -291,69 +292,30 @@ class SamplesEnvironment(Environment):
             CPU seconds that this probe may take.
         tested : int
             Rows to test on for each that is trained on.
+        fold, folds : int, optional
+            Of how many folds of these rows which is tested on, in the place of held-out rows; it
+            is trained on the others.
 
         Returns
         -------
         Probe or None
             None when the budget or `seconds` ended before the probe did: nothing is learned
             from it, and the time that was left is spent.
-        """
-        train = train and rows != self.train_rows
-        test_rows = self.tested_on(rows, tested)
-        measure = partial(self._probes.measure, configuration, rows, test_rows)
-        return (yield from self._paid_for(configuration, rows, measure, train, seconds))
-
-    def probe_fold(
-        self, configuration: int, rows: int, fold: int, folds: int
-    ) -> Generator[events.Event, None, Probe | None]:
-        """Cross-validate a configuration on one fold of a sample and pay for it.
-
-        No held-out row is part of it. None when the budget ended before it did.
-
-        Parameters
-        ----------
-        configuration : int
-        rows : int
-            Of the sample, those to be tested on among them.
-        fold, folds : int
-            Which of how many is tested on.
 
         Raises
         ------
         SkipError
             If the probes know no folds.
         """
-        measure = partial(self._probes.measure_fold, configuration, rows, fold, folds)
-        trained = rows - len(range(fold, rows, folds))
-        return (yield from self._paid_for(configuration, trained, measure))
-
-    def _paid_for(
-        self,
-        configuration: int,
-        amount: int,
-        measure: Callable[[], Probe],
-        train: bool = False,
-        seconds: float = math.inf,
-    ) -> Generator[events.Event, None, Probe | None]:
-        """Lease, measure, charge and report a probe.
-
-        None when the budget does not buy it, or `seconds` of CPU time ended before it did: then
-        these are spent, and nothing is learned.
-
-        Parameters
-        ----------
-        configuration : int
-        amount : int
-            Of the lease, and of the budget.
-        measure : callable
-        train : bool
-            Whether the accuracy on the training rows is wanted, and paid for.
-        seconds : float
-        """
+        train = train and fold is None and rows != self.train_rows
+        amount = rows if fold is None else rows - len(range(fold, rows, folds))
         if self.at + amount > self.budget:
             return None
         yield events.LeaseGranted(at=self.at, configuration=configuration, amount=amount)
-        probe = measure()
+        if fold is None:
+            probe = self._probes.measure(configuration, rows, self.tested_on(rows, tested))
+        else:
+            probe = self._probes.measure_fold(configuration, rows, fold, folds)
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)
         ended = cpu <= seconds
         if not ended:

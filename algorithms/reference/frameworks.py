@@ -110,10 +110,9 @@ class OutsideSearch(samples.SamplesAlgorithm):
         with env.decider(self.system, settings_of(self), len(distinct), seed) as session:
             while isinstance(said := session.hear(), samples.ProbeAsked):
                 index = distinct[said.configuration]
-                if said.fold is None:
-                    probe = yield from env.probe(index, said.rows, train=False)
-                else:
-                    probe = yield from env.probe_fold(index, said.rows, said.fold, said.folds)
+                probe = yield from env.probe(
+                    index, said.rows, train=False, fold=said.fold, folds=said.folds
+                )
                 if probe is None:  # the budget is spent
                     break
                 fine = probe.status == "ok"

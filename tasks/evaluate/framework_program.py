@@ -33,8 +33,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-_STATUS = Path("/proc/self/status")
-
 
 def spent_seconds() -> float:
     """Return the CPU seconds of this process and of its children that have ended."""
@@ -46,16 +44,11 @@ def peak_memory_mb() -> float:
     """Return the most that this process or one of its children held, in millions of bytes.
 
     Linux counts what the process that started this one held among what `resource` says of it, so
-    it is asked for the process itself where there is a ``/proc``.
+    ``/proc`` is asked for the process itself.
     """
-    own, children = (
-        resource.getrusage(who).ru_maxrss * 1024
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    if _STATUS.exists():
-        lines = _STATUS.read_text(encoding="utf-8").splitlines()
-        own = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-    return max(own, children) / 1e6
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    own = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    return max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) * 1024 / 1e6
 
 
 Order = dict[str, Any]

@@ -101,26 +101,34 @@ class Shuffled:
     """
 
     digest: str
-    n_rows: int
+    labels: NDArray[Any]
+    """Of all rows, see `Samples`."""
     seed: int
     test_fraction: float
     """Share of the rows to test on; at least one row is."""
-    make: Callable[[], Samples]
-    """Makes the samples of `rows`."""
-    tested: NDArray[np.bool_] | None = None
-    """Whether a row is to test on, where that is not random."""
+    encode: Callable[[Rows, Rows], Any]
+    """Returns the features of the rows of its second argument, trained on those of the first."""
+    rule: Division = field(default_factory=Division)
+    """How rows are divided, where that is not random."""
+    made: Samples | None = None
+    """The samples, if they exist already."""
 
     @property
     def train_rows(self) -> int:
         """Number of rows to train on."""
-        return self.n_rows - self.test_rows
+        return len(self.labels) - self.test_rows
 
-    @property
+    @cached_property
     def test_rows(self) -> int:
         """Number of rows to test on."""
-        if self.tested is not None:
-            return int(self.tested.sum())
-        return max(1, round(self.n_rows * self.test_fraction))
+        if self.rule.column:
+            return int(self._parts.sum())
+        return max(1, round(len(self.labels) * self.test_fraction))
+
+    @cached_property
+    def _parts(self) -> NDArray[np.intp]:
+        """1 for each row to test on, else 0, where that is not random."""
+        return self.rule.parts((1 - self.test_fraction, self.test_fraction), self.seed)
 
     @property
     def identity(self) -> str:
@@ -129,16 +137,22 @@ class Shuffled:
 
     def rows(self) -> tuple[Rows, Rows]:
         """Return the numbers of the rows to train on and to test on, each in random order."""
-        order = np.arange(self.n_rows, dtype=np.int32)
+        order = np.arange(len(self.labels), dtype=np.int32)
         generator(self.seed, "samples", "order").shuffle(order)
-        if self.tested is not None:
-            order = order[np.argsort(self.tested[order], kind="stable")]
+        if self.rule.column:
+            order = order[np.argsort(self._parts[order], kind="stable")]
         return order[: self.train_rows], order[self.train_rows :]
 
     @cached_property
     def samples(self) -> Samples:
         """Rows, made at the first use."""
-        return self.make()
+        if self.made is not None:
+            return self.made
+        train, test = self.rows()
+        order = np.concatenate([train, test])
+        features, division = self.encode(train, order), self.rule.of(order)
+        labels = self.labels[order]
+        return Samples(features=features, labels=labels, train_rows=len(train), division=division)
 
 
 def split(
@@ -159,26 +173,18 @@ def split(
         )
     with naming(dataset.reference):
         refuse_text(dataset)
-    n_rows, rule = len(dataset.target), division(dataset)
 
-    def make() -> Samples:
-        if made is not None:
-            return made
-        train, test = divided.rows()
-        order = np.concatenate([train, test])
+    def encode(train: Rows, rows: Rows) -> Any:
         with naming(dataset.reference):
             encoder = UnitRangeEncoder().fit(dataset.features, rows=train)
-        features = encoder.transform(dataset.features, rows=order)
-        labels, by = labels_of(dataset)[order], rule.of(order)
-        return Samples(features=features, labels=labels, train_rows=len(train), division=by)
+        return encoder.transform(dataset.features, rows=rows)
 
-    ratios = 1 - test_fraction, test_fraction
     divided = Shuffled(
-        digest=f"{dataset.digest}/{dataset.split}", n_rows=n_rows, seed=seed, make=make,
-        test_fraction=test_fraction, tested=rule.parts(ratios, seed) == 1 if rule.column else None,
+        digest=f"{dataset.digest}/{dataset.split}", labels=labels_of(dataset), seed=seed,
+        test_fraction=test_fraction, encode=encode, rule=division(dataset), made=made,
     )  # fmt: skip
     if divided.train_rows < 2:
-        raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")
+        raise DataError(f"{dataset.reference}: {len(divided.labels)} rows are too few to split")
     return divided
 
 
@@ -193,23 +199,31 @@ Build = Callable[[Parameters], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class OnPrefix:
+class Asked:
     """Fit on the first `rows` training rows, tested on the first `test_rows` test rows.
 
-    It is fitted on a row of each class that the prefix does not have, too.
+    It is fitted on a row of each class that the prefix does not have, too. With a `fold` it is
+    fitted on these training rows but for that one of so many `folds`, and tested on it.
     """
 
     rows: int
-    test_rows: int
+    test_rows: int = 0
+    fold: int | None = None
+    folds: int = 1
 
     def prepare(self, samples: Samples) -> Record:
         """Make what every fork inherits, and return the numbers of rows."""
-        _ = samples.firsts
-        return asdict(self)
+        if self.fold is None:
+            _ = samples.firsts
+            return {"rows": self.rows, "test_rows": self.test_rows}
+        trained, tested = samples.fold(self.rows, self.fold, self.folds)
+        return {"rows": len(trained), "test_rows": len(tested)}
 
     def measure(self, model: Any, samples: Samples) -> Record:
         """Return what the probe counts, and the cost of each part."""
         rows, test_rows = self.rows, self.test_rows
+        if self.fold is not None:
+            return _tested(model, *map(samples.at, samples.fold(rows, self.fold, self.folds)))[2]
         model, tested, found = _tested(model, samples.fitted_on(rows), samples.test(test_rows))
         found["half_test_correct"] = int(tested[: test_rows // 2].sum())
         if rows == samples.train_rows:  # at full size the training accuracy is not asked for
@@ -223,25 +237,6 @@ class OnPrefix:
             "train_cpu": train_cpu,
             "train_wall": train_wall,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class OnFolds:
-    """Fit on the first `rows` training rows but those of a fold, tested on that fold."""
-
-    rows: int
-    folds: int
-    fold: int
-
-    def prepare(self, samples: Samples) -> Record:
-        """Deal the rows to folds, and return the numbers of rows."""
-        trained, tested = samples.fold(self.rows, self.fold, self.folds)
-        return {"rows": len(trained), "test_rows": len(tested)}
-
-    def measure(self, model: Any, samples: Samples) -> Record:
-        """Return what the probe counts, and the cost of each part."""
-        trained, tested = map(samples.at, samples.fold(self.rows, self.fold, self.folds))
-        return _tested(model, trained, tested)[2]
 
 
 @dataclass(eq=False)
@@ -268,9 +263,9 @@ class RecordedProbes(Probes):
 
     def __post_init__(self) -> None:
         self.train_rows, self.test_rows = self.split.train_rows, self.split.test_rows
-        self._seen: dict[tuple[int, OnPrefix | OnFolds], Any] = {}
+        self._seen: dict[tuple[int, Asked], Any] = {}
 
-    def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
+    def key(self, configuration: int, asked: Asked) -> dict[str, Any]:
         """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
             configuration=dict(self.configurations[configuration]),
@@ -279,7 +274,7 @@ class RecordedProbes(Probes):
             **asdict(asked),
         )
 
-    def _known(self, configuration: int, asked: OnPrefix | OnFolds) -> Any:
+    def _known(self, configuration: int, asked: Asked) -> Any:
         """Return the recorded probe, or a new one, recorded."""
         if (configuration, asked) not in self._seen:
             if self.store is None:
@@ -290,7 +285,7 @@ class RecordedProbes(Probes):
             self._seen[configuration, asked] = Probe(**record)
         return self._seen[configuration, asked]
 
-    def _run(self, configuration: int, asked: OnPrefix | OnFolds) -> tuple[Record, bool]:
+    def _run(self, configuration: int, asked: Asked) -> tuple[Record, bool]:
         """Return the probe, and whether it would end so again."""
         parameters, samples = self.configurations[configuration], self.split.samples
         counts = asked.prepare(samples)
@@ -315,11 +310,11 @@ class RecordedProbes(Probes):
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Return the probe of a sample, recorded."""
-        return self._known(configuration, OnPrefix(rows, test_rows))
+        return self._known(configuration, Asked(rows, test_rows))
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
         """Return that of one fold of the first `rows` training rows, without any test row."""
-        return self._known(configuration, OnFolds(rows, folds, fold))
+        return self._known(configuration, Asked(rows, fold=fold, folds=folds))
 
 
 def _tested(

@@ -7,7 +7,6 @@ end of a budget in CPU seconds, with models and predictions kept.
 from __future__ import annotations
 
 import math
-import resource
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from leaseboard.tasks.evaluate import optimisers, spaces, trials
 from leaseboard.tasks.evaluate.optimisers import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.spaces import Space
 from leaseboard.tasks.evaluate.trials import Arrays, Order, TrialOutcome, carry_out, fitted_in
+from leaseboard.tasks.machine.environment import working_seconds
 from leaseboard.tasks.machine.versions import recorded_key
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.database import Record, Records, Store
@@ -414,5 +414,4 @@ def rungs(n_rows: int, rows_at_first: int) -> list[float]:
 
 def _spent() -> NDArray[np.float64]:
     """Return the CPU seconds of this process and its forks, and the wall time."""
-    kinds = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN
-    return np.array([sum(sum(resource.getrusage(kind)[:2]) for kind in kinds), perf_counter()])
+    return np.array(working_seconds())

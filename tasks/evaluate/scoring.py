@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -58,8 +58,34 @@ class Judge:
     weights: Floats | None = None
 
     def score(self, predictions: Floats) -> float:
-        """Score `predictions`, shape (n_rows, n_classes) for probabilities, or (n_rows,)."""
-        return self._of(predictions, self.targets, self.weights)
+        """Score `predictions`, shape (n_rows, n_classes) for probabilities, or (n_rows,).
+
+        They are of all rows, or of the first ones.
+        """
+        targets, n_rows = self.targets[: len(predictions)], len(predictions)
+        given = {} if self.weights is None else {"sample_weight": self.weights[:n_rows]}
+        if self.scoring == "accuracy":  # most searches; the scorer takes ten times as long
+            assert self.classes is not None
+            hits = self.classes[predictions.argmax(axis=1)] == targets
+            return float(np.average(hits, weights=given.get("sample_weight")))
+        rows, scorers = np.arange(n_rows)[:, None], [self._scorer]
+        if self.classes is None:
+            made: Any = _Regression(predictions)
+        else:
+            known = np.isin(self.classes, targets)
+            asked = getattr(self._scorer, "_response_method", "predict")
+            function = getattr(self._scorer, "_score_func", self._scorer)
+            parameters = inspect.signature(function).parameters
+            if known.all() or asked == "predict":
+                known[:] = True
+            elif "labels" in parameters and "multi_class" not in parameters:
+                known[:], scorers = True, [_with(self._scorer, labels=self.classes)]
+            elif "pos_label" in parameters and known.sum() == 2 < len(known):
+                scorers = [_with(self._scorer, pos_label=each) for each in self.classes[known]]
+            elif known.sum() < 2:  # which ranks nothing, as the scorer says
+                known[:] = True
+            made = _Classification(predictions[:, known], self.classes[known])
+        return float(np.mean([scorer(made, rows, targets, **given) for scorer in scorers]))
 
     def reward(self, score: float) -> float:
         """Return `score` in [0, 1]; NaN stays NaN."""
@@ -71,15 +97,6 @@ class Judge:
         if not constant < best:
             return float(score >= best)
         return min(1.0, 1 / (1 + max(0.0, best - score) / (best - constant)))
-
-    def first(self, n_rows: int) -> Judge:
-        """Return the judge of the first `n_rows` alone; a score has the same reward."""
-        weights = None if self.weights is None else self.weights[:n_rows]
-        if n_rows == len(self.targets):
-            return self
-        judge = replace(self, targets=self.targets[:n_rows], weights=weights)
-        judge.__dict__["ends"] = self.ends
-        return judge
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -102,12 +119,6 @@ class Judge:
         return best, constant
 
     @cached_property
-    def _parameters(self) -> frozenset[str]:
-        """Return the names of the scorer's parameters, which a process can be sent."""
-        function = getattr(self._scorer, "_score_func", self._scorer)
-        return frozenset(inspect.signature(function).parameters)
-
-    @cached_property
     def _scorer(self) -> Any:
         scorer = get_scorer(self.scoring) if isinstance(self.scoring, str) else self.scoring
         given = getattr(scorer, "_kwargs", {"pos_label": None})  # any other callable is complete
@@ -120,29 +131,6 @@ class Judge:
         return _with(
             scorer, pos_label=two[1] if given.get("average", "binary") == "binary" else None
         )
-
-    def _of(self, predictions: Floats, targets: Floats, weights: Floats | None) -> float:
-        if self.scoring == "accuracy":  # most searches; the scorer takes ten times as long
-            assert self.classes is not None
-            hits = self.classes[predictions.argmax(axis=1)] == targets
-            return float(np.average(hits, weights=weights))
-        rows, scorers = np.arange(len(targets))[:, None], [self._scorer]
-        if self.classes is None:
-            made: Any = _Regression(predictions)
-        else:
-            known = np.isin(self.classes, targets)
-            asked = getattr(self._scorer, "_response_method", "predict")
-            if known.all() or asked == "predict":
-                known[:] = True
-            elif "labels" in self._parameters and "multi_class" not in self._parameters:
-                known[:], scorers = True, [_with(self._scorer, labels=self.classes)]
-            elif "pos_label" in self._parameters and known.sum() == 2 < len(known):
-                scorers = [_with(self._scorer, pos_label=each) for each in self.classes[known]]
-            elif known.sum() < 2:  # which ranks nothing, as the scorer says
-                known[:] = True
-            made = _Classification(predictions[:, known], self.classes[known])
-        given = {} if weights is None else {"sample_weight": weights}
-        return float(np.mean([scorer(made, rows, targets, **given) for scorer in scorers]))
 
 
 def _with(scorer: Any, **options: Any) -> Any:

@@ -257,7 +257,6 @@ def _judged(order: Order, arrays: Arrays, judge: Judge) -> TrialOutcome:
         raise FloatingPointError("the predictions are not finite")
     if order.keep:
         Path(order.keep).write_bytes(pickle.dumps(models, protocol=pickle.HIGHEST_PROTOCOL))
-    judge = judge.first(len(predictions))
     score = judge.score(predictions)
     kept = predictions if order.refit or len(folds) == len(arrays.folds) else None
     return TrialOutcome(judge.reward(score), score=score, predictions=kept, trees=trees)

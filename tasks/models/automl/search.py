@@ -33,7 +33,7 @@ from leaseboard.algorithms.events import (
     Started,
     of,
 )
-from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled
+from leaseboard.tasks.evaluate.probes import RecordedProbes, Shuffled
 from leaseboard.tasks.jobs.environments import resolve
 from leaseboard.tasks.machine.environment import without_autologging
 from leaseboard.tasks.models.automl.validation import (
@@ -307,15 +307,10 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, made: dict[str, Any], X: Any, y: NDArray[Any], seed: int
     ) -> SamplesEnvironment:
         """Return the environment of the algorithm, in which fits are made in this process."""
-
-        def samples() -> Samples:
-            order = np.concatenate(split.rows())
-            features = _safe_indexing(X, order)
-            return Samples(features=features, labels=y[order], train_rows=split.train_rows)
-
         split = Shuffled(
-            digest="", n_rows=len(y), seed=seed, test_fraction=self.test_fraction, make=samples
-        )
+            digest="", labels=y, seed=seed, test_fraction=self.test_fraction,
+            encode=lambda _, rows: _safe_indexing(X, rows),
+        )  # fmt: skip
         if split.train_rows < 2:
             raise DataError(f"n_samples={len(y)} are too few to divide: give more")
         configurations = [_described(name, estimator) for name, estimator in made.items()]

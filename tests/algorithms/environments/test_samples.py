@@ -44,7 +44,7 @@ class FoldedLearners(SimulatedLearners):
 
 def test_a_fold_costs_what_it_is_trained_on_and_is_not_a_full_training():
     samples = SamplesEnvironment(FoldedLearners((0.8, 0.6), 1000, 200, 0), initial_rows=100)
-    events = [*samples.probe_fold(0, 1000, 2, 5), *samples.crown(0)]
+    events = [*samples.probe(0, 1000, fold=2, folds=5), *samples.crown(0)]
     probe = events[1]
 
     assert (events[0].amount, probe.rows, probe.test_rows) == (800, 800, 200)
