@@ -11,7 +11,6 @@ import typer
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.commands.options import (
-    AsJson,
     Command,
     Commands,
     Local,
@@ -23,7 +22,7 @@ from leaseboard.flows.commands.options import (
     opt,
     show_table,
 )
-from leaseboard.flows.console import echo, output_folder, report_damage, resumable, say, terminable
+from leaseboard.flows.console import output_folder, report_damage, resumable, say, terminable
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
 
@@ -124,15 +123,14 @@ def register_winners(suite: Suite, run: Path, name: str) -> None:
     A failure is reported, and the other winners are registered.
     """
     from leaseboard.tasks.folder.results import current
-    from leaseboard.tasks.models.registry import check_name, slug
+    from leaseboard.tasks.models.registry import slug
     from leaseboard.tasks.models.winner import fit, winner_of
 
-    title = check_name(name)
     report_damage(run)
     results = current(run)
     failures = 0
     for entry in counted(suite.data, "registering", "models"):
-        own = f"{title}-{slug(entry.name or entry.data)}" if len(suite.data) > 1 else title
+        own = f"{name}-{slug(entry.name or entry.data)}" if len(suite.data) > 1 else name
         try:
             job, found = winner_of(suite.jobs(), results, entry.data)
             with terminable():
@@ -170,7 +168,6 @@ def gate(
     suite: SuiteName,
     update_baseline: Annotated[bool, opt(_UPDATE, "", "--update-baseline")] = False,
     repetitions: Annotated[int | None, opt(_SEEDS, "N", min=1)] = None,
-    as_json: AsJson = False,
     run_dir: RunDir = None,
     local: Local = False,
 ) -> int:
@@ -185,11 +182,8 @@ def gate(
     from leaseboard.flows.dispatch import RunOptions
     from leaseboard.flows.gate import Gate
     from leaseboard.tasks.score.summary import several
-    from leaseboard.tasks.score.verdict import as_json as json_of
-    from leaseboard.tasks.score.verdict import markdown as markdown_of
+    from leaseboard.tasks.score.verdict import markdown
 
-    if update_baseline and as_json:
-        raise UsageError("--update-baseline compares nothing: omit it, or --json")
     if repetitions is not None and not update_baseline:
         raise UsageError("--repetitions needs --update-baseline: the gate repeats where in doubt")
     made = Gate(suite, run_dir, RunOptions(local=local, boarded=False))
@@ -198,7 +192,7 @@ def gate(
         say(f"accepted {several(len(accepted.scenarios), 'scenario')} in {path}")
         return 2 if made.problems else 0
     verdict = made.compare()
-    (echo if as_json else say)((json_of if as_json else markdown_of)(verdict).rstrip())
+    say(markdown(verdict).rstrip())
     return verdict.exit_code
 
 

@@ -26,12 +26,11 @@ pairs.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic_core import to_json
 
 from leaseboard.tasks.jobs.checks import ROUNDING
 from leaseboard.tasks.jobs.job import plain_value
@@ -378,20 +377,3 @@ def _drop(check: Check) -> str:
 
 def _value(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.6g}"
-
-
-def as_json(verdict: Verdict) -> str:
-    """Return the whole verdict as JSON; numbers that do not exist are null."""
-    payload = {
-        "accepted": verdict.baseline and verdict.baseline.model_dump(exclude={"scenarios"}),
-        "exit_code": verdict.exit_code,
-        "headline": headline(verdict),
-        "compared": verdict.n_compared,
-        "problems": verdict.problems,
-        **{
-            kind: [asdict(one) | {"title": _titled(verdict, one), "fails": one.fails}
-                   for one in getattr(verdict, kind)]
-            for kind in ("checks", "requirements")
-        },
-    }  # fmt: skip
-    return to_json(payload, indent=1, inf_nan_mode="null").decode() + "\n"

@@ -31,7 +31,7 @@ STEPS = """
 0 run tiny --run-dir run --workers 1 --local --register ran
 0 report run
 0 gate tiny --update-baseline --repetitions 1 --run-dir gated --local
-0 gate tiny --json --run-dir gated --local
+0 gate tiny --run-dir gated --local
 0 live init l.yaml --files in/*.csv --target y --time day --id-column id
 0 live update l.yaml --run-dir live --at 2024-03-01 --local
 0 live status l.yaml --run-dir live

@@ -51,15 +51,11 @@ def test_a_suites_way_through_the_gate(gate, tmp_path):
     assert (ended.code, "planted" in ended.out) == (2, True)
 
 
-def test_without_accepted_scores_nothing_runs_and_every_form_says_why(gate, tmp_path):
+def test_without_accepted_scores_nothing_runs_and_the_verdict_says_why(gate, tmp_path):
     (tmp_path / "small.yaml").write_text(SUITE)
-    ended = gate("small.yaml", "--json")
+    ended = gate("small.yaml")
     assert not (tmp_path / "runs").exists()
     missing = f"no accepted scores at {tmp_path / 'baselines' / 'small.json'}"
-    written = json.loads(ended.out)
-    assert ended.code == written["exit_code"] == 3
-    assert missing in written["headline"]
-    ended = gate("small.yaml")
     assert (ended.code, missing in ended.out.replace("\\_", "_")) == (3, True)
 
 
@@ -122,11 +118,9 @@ def test_a_group_is_gated_as_one_with_its_requirements(gate, group, tmp_path):
     accepted = json.loads((group.parent / "baselines" / "all.json").read_text())
     assert [one["name"] for one in accepted["scenarios"]] == ["average", "running-mean", "vanilla"]
 
-    ended = gate("all", "--json")
+    ended = gate("all")
     assert ended.code == 0
-    written = json.loads(ended.out)
-    assert "3 scenarios compared (3 same), 2 requirements (2 met)" in written["headline"]
-    assert {one["measured"] for one in written["requirements"]} == {300.0, 0.25}
+    assert "3 scenarios compared (3 same), 2 requirements (2 met)" in ended.out
     assert (tmp_path / "runs" / "arms" / "results.parquet").is_file()
 
     (group / "all.yaml").write_text(PARTS["all"].replace("streams, ", ""))

@@ -1,6 +1,5 @@
 """Requirements in addition to scores: what keeps them, what breaks them, and no way round them."""
 
-import json
 import math
 
 import pytest
@@ -10,7 +9,7 @@ from leaseboard.tasks.jobs.checks import Requirement
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.baseline import Quantity, accept, measure
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.verdict import as_json, gate, headline, markdown
+from leaseboard.tasks.score.verdict import gate, headline, markdown
 
 
 def requirement(metric="m", reason="r", **given):
@@ -129,7 +128,6 @@ def test_every_form_shows_name_value_and_bound_what_fails_first():
     assert [row.split(" | ")[0] for row in rows] == ["| **broken**"]
     assert "a &#60;b>\\|reason" in rows[0]
     assert headline(verdict).endswith("2 requirements (1 broken, 1 met)")
-
-    found = {one["verdict"]: one for one in json.loads(as_json(verdict))["requirements"]}
-    assert (found["broken"]["measured"], found["broken"]["fails"]) == (None, True)
-    assert (found["met"]["measured"], found["met"]["bound"]) == (1.0, "≤ 1.01")
+    found = {one.verdict: one for one in verdict.requirements}
+    assert math.isnan(found["broken"].measured)
+    assert (found["met"].measured, found["met"].bound) == (1.0, "≤ 1.01")
