@@ -151,11 +151,10 @@ def final_state(suite: str, made: Outcome) -> State[Any]:
     jobs, skipped = len(made.results), made.skipped
     counts = {"jobs": jobs, "failed": made.failed, "skipped": skipped}
     emit(RUN_ENDED, SUITE, suite, {**counts, "problems": made.problems, **made.about})
-    if made.failed:
-        return Failed(message=f"{made.failed} of {jobs} jobs failed")
-    if made.problems:
-        return Failed(message="; ".join(made.problems))
+    wrong = f"{made.failed} of {jobs} jobs failed" if made.failed else "; ".join(made.problems)
     if jobs and skipped == jobs:
-        return Failed(message=f"nothing could run: {jobs} jobs skipped")
+        wrong = wrong or f"nothing could run: {jobs} jobs skipped"
+    if wrong:
+        return Failed(message=wrong)
     left = f", {skipped} skipped" if skipped else ""
     return Completed(message=f"{jobs - skipped} jobs done{left}")

@@ -214,12 +214,6 @@ def _predictions(loaded: TableModel, frame: pd.DataFrame, level: float | None) -
     if level is None or not isinstance(loaded, StreamModel):
         found = pd.DataFrame({PREDICTION: loaded.predict(frame)}, frame.index)
     else:
-        for name in ENDS:
-            if name in loaded.kinds:
-                raise UsageError(
-                    f"--level adds a column {name!r}, and the model has learned one: leave --level"
-                    " out, or learn a new model where that is called otherwise"
-                )
         values = loaded.predict_interval(frame, level)
         found = pd.DataFrame(values, frame.index, [PREDICTION, *ENDS])
     if isinstance(loaded, StreamModel) and loaded.classes:

@@ -44,17 +44,6 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
-class DataInput:
-    """Dataset of a job."""
-
-    name: str
-    digest: str
-    source: str
-    kind: str = "code"
-    """Of MLflow's kinds the one with data of any form."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunRecord:
     """MLflow run to be written; `start` and `end` are milliseconds since 1970."""
 
@@ -66,7 +55,8 @@ class RunRecord:
     params: Mapping[str, str]
     tags: Mapping[str, str]
     metrics: Sequence[Metric]
-    data: DataInput | None = None
+    data: Mapping[str, str] | None = None
+    """Of a job: what makes MLflow's `Dataset`."""
 
 
 PARAMS = (
@@ -108,10 +98,12 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         params=texts(params),
         tags=_tags("job", result.key, tags) | own,
         metrics=_job_metrics(result, events),
-        data=DataInput(result.data[:MAX_KEY], result.digest[:36], source),
+        # Of MLflow's kinds of sources the one with data of any form.
+        data={"name": result.data[:MAX_KEY], "digest": result.digest[:36],
+              "source_type": "code", "source": source},
         start=start,
         end=end,
-    )
+    )  # fmt: skip
 
 
 def configuration_record(configuration: Configuration, result: Result) -> RunRecord:

@@ -176,9 +176,9 @@ class Tracker:
             self._client.set_terminated(self.run_id, status)
 
     def _open_suite(self, experiment_id: str, key: str) -> str:
-        """Return the suite's run: a new one, or that of an earlier call that was cut off.
+        """Return the suite's run: that of the same jobs, unless another process is writing it.
 
-        Each call has one that ends with a leaderboard, so that MLflow shows them over time.
+        Other code or other data make other jobs, so MLflow shows leaderboards over time.
         """
         tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
         tags |= {"leaseboard.suite": self.suite, HEARTBEAT: str(time.time())}
@@ -188,7 +188,7 @@ class Tracker:
             and last.data.tags.get(OWNER) != owner()
             and has_writer(self._client, last.data.tags)
         )
-        if last is None or NIGHT in last.data.tags or written:
+        if last is None or written:
             name = f"{self.suite} {datetime.now().astimezone():%F %R}"
             run = self._client.create_run(experiment_id, tags=tags, run_name=name)
             return str(run.info.run_id)
@@ -333,7 +333,7 @@ def publish(
 ) -> Place:
     """Describe a suite's run and experiments by the leaderboard, and attach files.
 
-    The run gets the standings as metrics at the time when it began, so that a chart of all of them
+    The run gets the standings as metrics at the time when it ended, so that a chart of all of them
     by wall time shows an algorithm over time.
 
     Raises TrackingError if the store cannot be used or does not know the suite's run.
@@ -343,6 +343,8 @@ def publish(
     - `standings`: score, rank and CPU seconds of each algorithm, by MEASURE/NAME.
     - `files`: artifacts of the suite's run, such as the report.
     """
+    from mlflow.entities import Metric
+
     client = open_store(uri)
     with reported(uri):
         names = suite, f"{suite}/configurations"
@@ -371,17 +373,10 @@ def publish(
         client.set_tag(run_id, NOTE, note)
         for path in files:
             client.log_artifact(run_id, str(path))
-        _log_standings(client, run, standings)
+        at = run.info.end_time or run.info.start_time
+        metrics = [Metric(sound_key(name), value, at, 0)
+                   for name, value in standings.items() if math.isfinite(value)]  # fmt: skip
+        for start in range(0, len(metrics), METRICS_PER_BATCH):
+            client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
+        client.set_tag(run_id, NIGHT, "true")  # last: it says that the run has all
     return place
-
-
-def _log_standings(client: MlflowClient, run: Run, standings: Mapping[str, float]) -> None:
-    """Log the standings; the tag that says that a run has them comes last."""
-    from mlflow.entities import Metric
-
-    run_id, at = run.info.run_id, run.info.start_time
-    metrics = [Metric(sound_key(name), value, at, 0)
-               for name, value in standings.items() if math.isfinite(value)]  # fmt: skip
-    for start in range(0, len(metrics), METRICS_PER_BATCH):
-        client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
-    client.set_tag(run_id, NIGHT, "true")

@@ -131,10 +131,10 @@ class ClientWriter:
         while metrics or params:
             self.client.log_batch(run_id, metrics[:METRICS_PER_BATCH], params[:PARAMS_PER_BATCH])
             del metrics[:METRICS_PER_BATCH], params[:PARAMS_PER_BATCH]
-        if (data := record.data) is not None:
-            dataset = Dataset(data.name, data.digest, data.kind, data.source)
+        if record.data is not None:
             tags = [InputTag("mlflow.data.context", "benchmark")]
-            self.client.log_inputs(run_id, datasets=[DatasetInput(dataset=dataset, tags=tags)])
+            given = DatasetInput(dataset=Dataset(**record.data), tags=tags)
+            self.client.log_inputs(run_id, datasets=[given])
 
 
 def log_artifacts(place: str, uri: str, files: Iterable[Path]) -> None:
@@ -169,7 +169,6 @@ def every(find: Callable[..., Any], *what: Any, **how: Any) -> Iterator[Any]:
 
 CHECKED_VERSIONS = ("3.17.2",)
 DIALECTS = ("sqlite", "postgresql")
-_KNOWN_BY = [f"leaseboard.{name}" for name in ("level", "key", "status", "started")]
 _Rows = dict[str, list[dict[str, Any]]]
 """By MLflow's name of their table."""
 
@@ -195,24 +194,6 @@ class BulkWriter(ClientWriter):
             experiment: client.get_experiment(experiment).artifact_location
             for experiment in (self.jobs, self.configurations)
         }
-
-    def known(self) -> dict[str, dict[str, str]]:
-        """Return what `ClientWriter.known` does, in one query for any number of jobs."""
-        import sqlalchemy as sa
-        from mlflow.store.tracking.dbmodels.models import SqlRun, SqlTag
-
-        query = (
-            sa.select(SqlRun.run_uuid, SqlTag.key, SqlTag.value)
-            .join(SqlTag, SqlTag.run_uuid == SqlRun.run_uuid)
-            .where(SqlRun.experiment_id == int(self.jobs), SqlRun.lifecycle_stage == "active")
-            .where(SqlRun.status != "RUNNING", SqlTag.key.in_(_KNOWN_BY))
-        )
-        runs: dict[str, dict[str, str]] = defaultdict(dict)
-        with self._store.ManagedSessionMaker() as session:
-            for run_id, key, value in session.execute(query):
-                runs[run_id][key] = value
-        jobs = (tags for tags in runs.values() if tags.get("leaseboard.level") == "job")
-        return {tags["leaseboard.key"]: tags for tags in jobs}
 
     def write(
         self, job: RunRecord, configurations: Sequence[RunRecord], files: Iterable[Path]
@@ -306,11 +287,11 @@ class BulkWriter(ClientWriter):
         if record.data is None:
             return
         data = record.data
-        known = {"experiment_id": int(self.jobs), "name": data.name, "digest": data.digest}
+        known = {"experiment_id": int(self.jobs), "name": data["name"], "digest": data["digest"]}
         dataset = session.scalar(sa.select(SqlDataset.dataset_uuid).filter_by(**known))
         if dataset is None:
             dataset = uuid.uuid4().hex
-            described = {"dataset_source_type": data.kind, "dataset_source": data.source}
+            described = {f"dataset_{name}": data[name] for name in ("source_type", "source")}
             described |= {"dataset_uuid": dataset, **known}
             session.execute(SqlDataset.__table__.insert(), described)
         given = uuid.uuid4().hex

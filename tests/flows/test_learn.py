@@ -351,7 +351,7 @@ def test_a_table_with_low_and_high_of_its_own_is_predicted_without_intervals(cal
     asked = ("predict", "stock.model", "stock.csv")
     call(*asked, code=0)
     complained = call(*asked, "--level", "0.9", code=64).err
-    assert "--level adds a column 'low', and the model has learned one" in complained
+    assert "the table has a column 'low' of its own: rename it" in complained
 
 
 ISO = "%Y-%m-%d %H:%M:%S"

@@ -24,8 +24,8 @@ def test_a_job_carries_what_the_record_guarantee(race, result):
     assert Metric("models_per_example", 4.5, 0) in record.metrics
     curve = [m for m in record.metrics if m.key == "progressive_mse"]
     assert [m.step for m in curve] == [1, 2, 5, 10, 20, 50, 200]
-    assert record.data.name == "synthetic:fried"
-    assert record.data.digest == ("ab" * 32)[:36]
+    assert record.data["name"] == "synthetic:fried"
+    assert record.data["digest"] == ("ab" * 32)[:36]
     assert record.end - record.start == 2500
 
 
