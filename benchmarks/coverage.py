@@ -99,7 +99,7 @@ def simulate(
             lower > truth or (truth > upper and index in guaranteed)
             for index, truth in enumerate(real)
             for lower, upper in (
-                estimator(learners.measure(index, s, env.tested_on(s))) for s in sizes
+                estimator(learners.measure(index, s, min(2 * s, test_rows))) for s in sizes
             )
         )
         for _ in play("abc", algorithm, env, seed):

@@ -31,13 +31,8 @@ from leaseboard.tasks.live.model import home_of
 from leaseboard.tasks.live.settings import read_settings
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.score.verdict import markdown
+from leaseboard.tasks.score.verdict import headline, markdown
 from leaseboard.tasks.steps.prefect_tasks import artifact_key, publish
-
-_ENDS = {
-    0: "the gate passed", 1: "a regression was found", 2: "a job failed",
-    3: "nothing was compared",
-}  # fmt: skip
 
 Suite = Annotated[str, Field(description="A name of conf/suites, or a YAML file.")]
 Conf = Annotated[str | None, Field(description="The configuration folder; ./conf by default.")]
@@ -74,7 +69,7 @@ def gate_suite(
         environment.use_conf(conf)
         made = Gate(suite, Path(out) if out else None, RunOptions(workers, boarded=False))
         verdict = made.compare()
-        page, message = markdown(verdict), _ENDS[verdict.exit_code]
+        page, message = markdown(verdict), headline(verdict)
         say(page)
         publish(create_markdown_artifact, page, artifact_key(made.name, "gate"), message)
         return Failed(message=message) if verdict.exit_code else Completed(message=message)

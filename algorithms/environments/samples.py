@@ -266,10 +266,6 @@ class SamplesEnvironment(Environment):
                 at=self.at, configuration=configuration, reason=reason
             )
 
-    def tested_on(self, rows: int, tested: int = 2) -> int:
-        """Return |S_te| of a probe on `rows` training rows, `tested` for each of them."""
-        return self.test_rows if rows == self.train_rows else min(tested * rows, self.test_rows)
-
     def probe(
         self,
         configuration: int,
@@ -307,13 +303,15 @@ class SamplesEnvironment(Environment):
         SkipError
             If the probes know no folds.
         """
-        train = train and fold is None and rows != self.train_rows
+        full = rows == self.train_rows
+        train = train and fold is None and not full
         amount = rows if fold is None else rows - len(range(fold, rows, folds))
         if self.at + amount > self.budget:
             return None
         yield events.LeaseGranted(at=self.at, configuration=configuration, amount=amount)
         if fold is None:
-            probe = self._probes.measure(configuration, rows, self.tested_on(rows, tested))
+            test_rows = self.test_rows if full else min(tested * rows, self.test_rows)
+            probe = self._probes.measure(configuration, rows, test_rows)
         else:
             probe = self._probes.measure_fold(configuration, rows, fold, folds)
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)

@@ -51,14 +51,6 @@ _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 """How the last line of a traceback begins, after which threads may go on printing."""
 
 
-class GoneError(LeaseboardError):
-    """Error of a program that ended before it answered; `word` is its last message."""
-
-    def __init__(self, reason: str, word: str) -> None:
-        super().__init__(f"{reason}: {word}")
-        self.word = word
-
-
 class FrameworkProcess:
     """Program in a framework's environment, on one thread, in a folder of its own.
 
@@ -97,7 +89,8 @@ class FrameworkProcess:
     def receive(self, when: str = "") -> Any:
         """Return the next answer; `when`: what it was doing, for errors.
 
-        Raises GoneError if it has ended, LeaseboardError if it takes too long.
+        Raises LeaseboardError if it takes too long or has ended, DivergedError if it ended because
+        its numbers left the range.
         """
         try:
             return pickle.loads(self._child.answer(self._limits))  # noqa: S301 - our own program
@@ -107,7 +100,8 @@ class FrameworkProcess:
             lines = self._printed.read_text(encoding="utf-8", errors="replace").split("\n")
             lines = list(filter(str.strip, lines)) or ["no word"]
             word = [line for line in lines if _ERROR.match(line)] or lines
-            raise GoneError(f"{end}{when}", word[-1]) from end
+            kind = DivergedError if word[-1].startswith(_OVERFLOWS) else LeaseboardError
+            raise kind(f"{end}{when}: {word[-1]}") from end
 
     def close(self) -> None:
         """End it and all that it started, also while it works."""
@@ -175,18 +169,10 @@ class StreamSession(FrameworkProcess):
         return Cost(**self._answer(None))
 
     def _answer(self, row: list[float] | None) -> Any:
-        """Send the labels that have come, and a row; return the answer.
-
-        Raises DivergedError for a learner that ended because its numbers left the range.
-        """
+        """Send the labels that have come, and a row; return the answer."""
         self.send((self._owed, row))
         self._owed = []
-        try:
-            return self.receive(f" at example {self._at}")
-        except GoneError as error:
-            if error.word.startswith(_OVERFLOWS):
-                raise DivergedError(str(error)) from error
-            raise
+        return self.receive(f" at example {self._at}")
 
 
 def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], bool]]:

@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from time import perf_counter, thread_time
 from typing import Any, Generic, TypeVar
@@ -80,8 +81,7 @@ class _TrialStream:
     def __init__(self, records: Records, optimiser: str, space: Space, seed: int) -> None:
         self.records = records
         self._seed = seed
-        self._make = lambda: optimisers.make(optimiser, space, seed)
-        self._optimiser: Optimiser | None = None
+        self._make = cache(lambda: optimisers.make(optimiser, space, seed))
         self._known = 0
         """Number of trials that the optimiser knows."""
 
@@ -97,15 +97,14 @@ class _TrialStream:
 
     def suggest(self, n: int) -> tuple[Suggestion, tuple[float, float]]:
         """Return the configuration of trial `n`, and the CPU and wall seconds of the decision."""
-        if self._optimiser is None:
-            self._optimiser = self._make()
+        optimiser = self._make()
         for past in range(self._known, n):
             record = self.records[past]
             known = Suggestion(record["arm"], record["parameters"], record["fidelity"])
-            self._optimiser.tell(past, known, record["reward"])
+            optimiser.tell(past, known, record["reward"])
         self._known = n
         cpu, wall = thread_time(), perf_counter()
-        suggestion = self._optimiser.suggest(n)
+        suggestion = optimiser.suggest(n)
         return suggestion, (thread_time() - cpu, perf_counter() - wall)
 
 

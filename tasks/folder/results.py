@@ -343,7 +343,7 @@ def rows(out: Path) -> list[Result]:
 def place_in_mlflow(out: Path) -> dict[str, Any]:
     """Return what is known of the record in MLflow; empty if there is none.
 
-    A damaged file says as much: the next run records again.
+    A damaged file says as much: the next run writes it again.
     """
     try:
         found = json.loads((out / MLFLOW_FILE).read_bytes())

@@ -201,8 +201,6 @@ def _signature(model: TableModel) -> Any:
 
 
 CHALLENGER, CHAMPION = "challenger", "champion"
-SCORE = "leaseboard.score"
-"""Tag of a version: the mean of the winner's scores."""
 
 
 def register(uri: str, name: str, fitted: Fitted, results: Iterable[Result], *, group: str) -> str:
@@ -239,7 +237,7 @@ def _described(results: Sequence[Result], fitted: Fitted) -> tuple[dict[str, str
         KEY: first.key,
         "leaseboard.algorithm": first.name,
         "leaseboard.data": first.data,
-        SCORE: f"{first.metric} {mean:.6g} (n={len(results)})",
+        "leaseboard.score": f"{first.metric} {mean:.6g} (n={len(results)})",
     }
     if fitted.test is not None:
         tags["leaseboard.test"] = f"{fitted.test:.6g}"

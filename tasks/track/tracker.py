@@ -33,9 +33,8 @@ from leaseboard.tasks.machine.terminal import Activity
 from leaseboard.tasks.track.records import (
     HEARTBEAT,
     JOBS,
-    NIGHT,
-    NIGHTS,
     OWNER,
+    SUITES,
     configuration_record,
     job_record,
     runs_link,
@@ -200,8 +199,7 @@ class Tracker:
 
 def end_suites(client: MlflowClient, experiments: list[str]) -> None:
     """End the suite runs whose process is gone."""
-    condition = "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
-    running = every(client.search_runs, experiments, condition)
+    running = every(client.search_runs, experiments, f"attributes.status = 'RUNNING' and {SUITES}")
     for run in list(running):  # before any of them is ended, which moves pages
         if not has_writer(client, run.data.tags):
             client.set_terminated(run.info.run_id, "KILLED")
@@ -209,7 +207,7 @@ def end_suites(client: MlflowClient, experiments: list[str]) -> None:
 
 def find_suite(client: MlflowClient, experiment_id: str, key: str) -> Run | None:
     """Return the newest run of a suite's jobs, None if the store does not have one."""
-    condition = f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{key}'"
+    condition = f"{SUITES} and tags.leaseboard.key = '{key}'"
     newest = ["attributes.start_time DESC"]
     found = client.search_runs([experiment_id], condition, max_results=1, order_by=newest)
     return found[0] if found else None
@@ -360,7 +358,7 @@ def publish(
             runs_link(jobs, JOBS), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}"
         )
         considered = runs_link(configurations, "", "metrics.`lease`", orderByAsc="false")
-        nights = runs_link(jobs, NIGHTS, "attributes.start_time", compareRunsMode="CHART")
+        nights = runs_link(jobs, SUITES, "attributes.start_time", compareRunsMode="CHART")
         note = (
             f"{board}\n[All jobs]({place.jobs}) and their [configurations]({considered}); each job"
             f" links to its own. Leaderboards of earlier runs: [over time]({nights}).\n"
@@ -378,5 +376,4 @@ def publish(
                    for name, value in standings.items() if math.isfinite(value)]  # fmt: skip
         for start in range(0, len(metrics), METRICS_PER_BATCH):
             client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
-        client.set_tag(run_id, NIGHT, "true")  # last: it says that the run has all
     return place

@@ -23,7 +23,6 @@ from leaseboard.tasks.evaluate import framework_program, frameworks
 from leaseboard.tasks.evaluate.framework_program import optuna_study, sklearn_halving
 from leaseboard.tasks.evaluate.frameworks import (
     FrameworkProcess,
-    GoneError,
     SearchSession,
     StreamSession,
     SystemFits,
@@ -76,7 +75,7 @@ def test_it_answers_in_turn_and_what_it_prints_is_not_an_answer(start):
     ],
 )  # fmt: skip
 def test_a_program_that_ended_leaves_its_last_message(start, script, message):
-    with pytest.raises(GoneError, match=message):
+    with pytest.raises(LeaseboardError, match=message):
         start(script).receive()
 
 
