@@ -127,7 +127,7 @@ def predict(
     model: Annotated[str, arg("File or folder of the model, or models:/NAME@ALIAS.")],
     file: Table,
     output: Output = None,
-    level: Annotated[float | None, opt(_LEVEL, "SHARE", min=0.001, max=0.9999)] = None,
+    level: Annotated[float | None, opt(_LEVEL, "SHARE")] = None,
 ) -> int:
     """Predict the rows of a table, and learn nothing.
 

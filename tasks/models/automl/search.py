@@ -161,7 +161,8 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self._names = list(made)
         if len(params) == 1:
             warnings.warn(f"one configuration, {self._names[0]!r}: no choice", stacklevel=2)
-        self.check()
+        sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
+        resolve(SamplesEnvironment.kind, sampled)  # a setting out of range is a UsageError
         name, algorithm = self._algorithm()
         log: list[Event] = []
         try:
@@ -185,12 +186,6 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 if hasattr(self.best_estimator_, fitted):
                     setattr(self, fitted, getattr(self.best_estimator_, fitted))
         return self
-
-    def check(self) -> None:
-        """Raise UsageError for a setting out of range."""
-        self._algorithm()
-        sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
-        resolve(SamplesEnvironment.kind, sampled)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classes that the choice predicts.
