@@ -199,7 +199,7 @@ Build = Callable[[Parameters], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProbeRequest:
     """Fit on the first `rows` training rows, tested on the first `test_rows` test rows.
 
     It is fitted on a row of each class that the prefix does not have, too. With a `fold` it is
@@ -263,9 +263,9 @@ class RecordedProbes(Probes):
 
     def __post_init__(self) -> None:
         self.train_rows, self.test_rows = self.split.train_rows, self.split.test_rows
-        self._seen: dict[tuple[int, Asked], Any] = {}
+        self._seen: dict[tuple[int, ProbeRequest], Any] = {}
 
-    def key(self, configuration: int, asked: Asked) -> dict[str, Any]:
+    def key(self, configuration: int, asked: ProbeRequest) -> dict[str, Any]:
         """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
             configuration=dict(self.configurations[configuration]),
@@ -274,7 +274,7 @@ class RecordedProbes(Probes):
             **asdict(asked),
         )
 
-    def _known(self, configuration: int, asked: Asked) -> Any:
+    def _known(self, configuration: int, asked: ProbeRequest) -> Any:
         """Return the recorded probe, or a new one, recorded."""
         if (configuration, asked) not in self._seen:
             if self.store is None:
@@ -285,7 +285,7 @@ class RecordedProbes(Probes):
             self._seen[configuration, asked] = Probe(**record)
         return self._seen[configuration, asked]
 
-    def _run(self, configuration: int, asked: Asked) -> tuple[Record, bool]:
+    def _run(self, configuration: int, asked: ProbeRequest) -> tuple[Record, bool]:
         """Return the probe, and whether it would end so again."""
         parameters, samples = self.configurations[configuration], self.split.samples
         counts = asked.prepare(samples)
@@ -310,11 +310,11 @@ class RecordedProbes(Probes):
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Return the probe of a sample, recorded."""
-        return self._known(configuration, Asked(rows, test_rows))
+        return self._known(configuration, ProbeRequest(rows, test_rows))
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
         """Return that of one fold of the first `rows` training rows, without any test row."""
-        return self._known(configuration, Asked(rows, fold=fold, folds=folds))
+        return self._known(configuration, ProbeRequest(rows, fold=fold, folds=folds))
 
 
 def _tested(

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.evaluate import learners
-from leaseboard.tasks.evaluate.probes import Asked, RecordedProbes, Samples, Shuffled, split
+from leaseboard.tasks.evaluate.probes import ProbeRequest, RecordedProbes, Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.store.database import Store
 
@@ -83,7 +83,7 @@ def test_a_probe_counts_what_the_model_gets_right_and_is_replayed(samples, probe
 
 def test_probes_of_other_data_options_or_limits_are_their_own(probes):
     plain = probes()
-    asked = (0, Asked(100, 200)), (0, Asked(200, 200)), (1, Asked(100, 200))
+    asked = (0, ProbeRequest(100, 200)), (0, ProbeRequest(200, 200)), (1, ProbeRequest(100, 200))
     keys = [plain.key(*each) for each in asked]
     keys.append(probes(probe_seconds=1.0).key(*asked[0]))
 
