@@ -46,6 +46,17 @@ def letter(place: int) -> str:
     return chr(ord("a") + place) if place < 26 else f"n{place}"
 
 
+def code_of(text: str) -> float:
+    """Return the code of a text, above 0 and at most 1; those of small numbers are in their order.
+
+    Examples
+    --------
+    >>> code_of("94110") < code_of("94111"), round(code_of("berlin"), 3)
+    (True, 0.5)
+    """
+    return (hash_name(text, 0) % CODES + 1) / CODES
+
+
 Example = Mapping[Hashable, Any]
 """``{feature: value}``, or ``{namespace: {feature: value}}``, or both mixed."""
 
@@ -57,6 +68,9 @@ MOST_VALUES = 32
 
 BUCKETS = 16
 """The columns that all its other texts share."""
+
+CODES = 2**20
+"""The numbers that they may have, by which trees distinguish them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,8 @@ class FeatureMap:
     ``name hour`` and ``name weekday``, and the numbers ``name year sine`` and ``name year cosine``
     of the day of the year and ``name days`` since the first date that was learned. What
     was never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts,
-    the later ones share `BUCKETS` columns, into which they are hashed. From the first text of more
+    the later ones share `BUCKETS` columns, into which they are hashed, and one more has the `code_of`
+    each. From the first text of more
     than `LONGEST_LABEL` characters on, a name's texts are free text: their words, hashed into
     `WORDS` columns.
 
@@ -174,11 +189,14 @@ class FeatureMap:
         long = isinstance(value, str) and (
             len(value) > LONGEST_LABEL or (space, f"{name} words#0") in self._columns
         )
-        for part, content in words_of(name, value) if long else parts_of(name, value):
+        parts = words_of(name, value) if long else parts_of(name, value)
+        for part, content in parts:
             what = part[len(name) + 1 :].partition("#")[0]
             is_text = isinstance(content, str)
             if isinstance(content, str):
                 key, number = self._key_of(space, name, part, content), 1.0
+                if key[1] != f"{part}={content}":
+                    parts.append((f"{part}=#code", code_of(content)))
             else:
                 key, number = (space, part), content
             known = self._origin(key)
@@ -221,10 +239,10 @@ class FeatureMap:
         found: bool = self.reader.read(example)
         return found
 
-    def _column_of_text(self, name: str, text: str) -> tuple[int, bool] | None:
-        """Return the column of a text of the feature `name`, and whether it is of it alone.
+    def _column_of_text(self, name: str, text: str) -> tuple[int, int, float] | None:
+        """Return the column of a text of the feature `name`; that of its code, and the code.
 
-        None if it needs a closer look.
+        The second is -1 where the first is of this text alone. None if it needs a closer look.
         """
         if len(text) > LONGEST_LABEL or ("", f"{name} words#0") in self._columns:
             return None
@@ -232,7 +250,10 @@ class FeatureMap:
         known = self._columns.get(key)
         if known is None or (known.origin.column, known.origin.part) != (name, ""):
             return None
-        return known.place, key[1] == f"{name}={text}"
+        if key[1] == f"{name}={text}":
+            return known.place, -1, 0.0
+        coded = self._columns.get(("", f"{name}=#code"))
+        return coded and (known.place, coded.place, code_of(text))
 
     def unknown(self, values: Values) -> dict[Key, Origin]:
         """Return the keys of `values` that have no column yet, with what each is made of.

@@ -95,8 +95,8 @@ cdef class RowReader:
     gaps : ndarray of float64, shape (6, n_features)
         See `new_gaps`.
     column_of_text : callable
-        Returns the column of a name and a text, and whether it is of this text alone; None if the
-        text needs a closer look.
+        Returns the column of a name and a text, the column of its code, -1 if the first is of this
+        text alone, and the code; None if the text needs a closer look.
 
     Attributes
     ----------
@@ -188,6 +188,8 @@ cdef class RowReader:
 
     cdef Py_ssize_t _text(self, Py_ssize_t place, object text) except -2:
         """Return the column of a text of the name at a place; -1 if it needs a closer look."""
+        cdef Py_ssize_t column, coded
+        cdef double code
         known = self._texts_at[place]
         found = None if known is None else (<dict>known).get(text)
         if found is not None:
@@ -196,8 +198,13 @@ cdef class RowReader:
         answer = self._column_of_text(name, held)
         if answer is None:
             return -1
-        column, own = answer
-        if own:  # any number of texts share one of the others
+        column, coded, code = answer
+        if coded < 0:  # any number of texts share one of the others
             self._texts_at[place] = self.texts.setdefault(name, {})
             (<dict>self._texts_at[place])[held] = column
+        elif self._came[coded] == self._number:
+            return -1
+        else:
+            self._came[coded] = self._number
+            self.row[coded] = <float>code
         return column
