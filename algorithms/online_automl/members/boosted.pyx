@@ -112,7 +112,7 @@ cdef class BoostedTrees(Member):
     True
     """
 
-    kept = "window", "targets", "worths", "totals", "trees", "ahead"
+    kept = "remembered", "totals", "trees", "ahead"
 
     cdef public float[:, ::1] window
     cdef public double[::1] targets, worths, totals
@@ -135,6 +135,18 @@ cdef class BoostedTrees(Member):
         """Begin again after a pause, with no row and no trees."""
         self.totals[SEEN], self.totals[DUE], self.totals[FILLED] = 0.0, FIRST, 0.0
         self.trees, self.ahead = NONE, ()
+
+    @property
+    def remembered(self):
+        """Rows that are remembered, their targets and worths."""
+        arrays = map(np.asarray, [self.window, self.targets, self.worths])
+        return tuple(each[: int(min(self.totals[SEEN], len(each)))] for each in arrays)
+
+    @remembered.setter
+    def remembered(self, arrays):
+        places = map(np.asarray, [self.window, self.targets, self.worths])
+        for place, each in zip(places, arrays, strict=True):
+            place[: len(each)] = each
 
     @property
     def trees(self):
@@ -225,9 +237,9 @@ cdef class BoostedTrees(Member):
         """Go on with more columns, which were 0 until now, and classes."""
         before = plain.values_of(self, self.kept)
         self.__init__(n_features, n_classes, self.seed)
-        if len(before["targets"]) == len(self.targets):  # else there was no column until now
-            np.asarray(self.window)[:, : before["window"].shape[1]] = before["window"]
-            self.targets, self.worths = before["targets"], before["worths"]
+        rows, *rest = before["remembered"]
+        if rows.shape[1]:  # else there was no column until now
+            self.remembered = np.pad(rows, ((0, 0), (0, n_features - rows.shape[1]))), *rest
             for name in ("totals", "trees", "ahead"):
                 setattr(self, name, before[name])
 

@@ -100,7 +100,7 @@ TODAY_OPERATIONS = 8000.0
 """What the prediction without members costs, for numbers and for two classes."""
 
 KINDS = RandomTrees, FourierRidge, Neighbours, boosted.BoostedTrees
-MOST_COLUMNS = 1024, 64, 64, 128
+MOST_COLUMNS = 1024, 64, 64, 512
 """The members, and the most columns of each: random columns of more say little, of more all
 examples are about as far away as the nearest, and of more a fit takes too long."""
 

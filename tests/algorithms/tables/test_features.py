@@ -1,13 +1,14 @@
 """Dictionaries become columns."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.tables.features import FeatureMap
+from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES, FeatureMap
 
 AGAIN = [lambda features: features, lambda features: FeatureMap.restored(features.state())]
 
@@ -74,6 +75,23 @@ ODD = (
 NAMES = ("x", "y", "c", "c=red", "d=x", "d", 1, 2, "2", 1.0, True, "t", "t days", "x is missing")
 
 
+@pytest.mark.parametrize("again", AGAIN)
+def test_texts_that_share_columns_are_distinguished_by_one_more(again):
+    texts = [f"town {n}" for n in range(300)]
+    features = FeatureMap()
+    rows, _ = features.encode({"town": np.array(texts, dtype=object)})
+    features = again(features)
+    code = features.schema().features.index("town=#code")
+
+    assert features.n_features == MOST_VALUES + BUCKETS + 1
+    assert len({row.tobytes() for row in rows}) == 300
+    assert not rows[:MOST_VALUES, code].any()
+    assert ((0 < rows[MOST_VALUES:, code]) & (rows[MOST_VALUES:, code] <= 1)).all()
+    for text, row in zip(texts, rows, strict=True):
+        assert features.read_quickly({"town": text})
+        assert features.example.tolist() == row.tolist()
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_the_quick_way_never_reads_an_example_differently(data):
@@ -83,6 +101,12 @@ def test_the_quick_way_never_reads_an_example_differently(data):
     )
     features = FeatureMap()
     features.few = 2
+    most = data.draw(st.sampled_from([1, MOST_VALUES]))
+    with mock.patch("leaseboard.algorithms.tables.features.MOST_VALUES", most):
+        check_quick_reading(data, example, features)
+
+
+def check_quick_reading(data, example, features):
     for learns in data.draw(st.lists(st.booleans(), min_size=2, max_size=12)):
         read = data.draw(example)
         quick = features.read_quickly(read)
