@@ -252,7 +252,7 @@ class FeatureMap:
         if key[1] == f"{name}={text}":
             return known.place, -1, 0.0
         coded = self._columns.get(("", f"{name}=#code"))
-        return coded and (known.place, coded.place, code_of(text))
+        return None if coded is None else (known.place, coded.place, code_of(text))
 
     def unknown(self, values: Values) -> dict[Key, Origin]:
         """Return the keys of `values` that have no column yet, with what each is made of.
