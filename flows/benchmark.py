@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -32,11 +32,13 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.disk import FULL, reach
 from leaseboard.tasks.machine.terminal import Activity
+from leaseboard.tasks.machine.versions import ROOT, hash_of
 from leaseboard.tasks.pool.workers import Attempt
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.score.summary import plain as as_text
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.store import TrackingError
+from leaseboard.tasks.track.records import suite_key
+from leaseboard.tasks.track.store import TrackingError, has_runs
 from leaseboard.tasks.track.tracker import Recorder, Tracker
 
 
@@ -320,18 +322,59 @@ def benchmark(
             return data[reference].digest
 
         planned = plan_jobs(suite, out, fetch)
-        outcome = Run(suite, planned, data, executor, out, tracking_uri).run()
+        links: dict[str, str] = {}
+        if boarded and tracking_uri is not None:
+            links = _recorded(out, suite, planned, tracking_uri)
+        uri = None if links else tracking_uri
+        outcome = Run(suite, planned, data, executor, out, uri).run()
         if boarded:
             store = None if outcome.problems else tracking_uri
-            problem, about = show_board(executor, outcome.results, suite, suite.name, out, store)
+            problem, about = show_board(
+                executor, outcome.results, suite, suite.name, out, store, links=links
+            )
             outcome.about.update(about)
             outcome.problems.extend(filter(None, [problem]))
+            if uri is not None and not outcome.problems:
+                with suppress(OSError):  # a full disk: the next run records again
+                    known = results.place_in_mlflow(out)
+                    state = _state(suite, outcome.results, uri)
+                    known |= {"state": state, "links": outcome.about["links"]}
+                    content = json.dumps(known).encode()
+                    results.write_atomically(out / results.MLFLOW_FILE, content)
         else:
             content = suite.model_dump_json(indent=1).encode()
             results.write_atomically(out / results.SUITE_FILE, content)
     for problem in outcome.problems:
         say(f"leaseboard: {problem}", err=True)
     return outcome
+
+
+_PARTS = "*.py", "*.html", "*.css", "*.js"
+"""Of the code of boards and pages; tools and editors leave other files next to it."""
+
+
+def _state(suite: Suite, found: Sequence[Result], uri: str) -> str:
+    """Return a digest of all that the record of a run depends on."""
+    jobs = sorted([result.key, result.started] for result in found)
+    code = hash_of(file for kind in _PARTS for file in (ROOT / "tasks").rglob(kind))
+    about = {"suite": suite.model_dump_json(), "uri": uri, "ui": mlflow_ui(uri), "jobs": jobs}
+    return results.digest_of(about | {"code": code})
+
+
+def _recorded(out: Path, suite: Suite, planned: list[Planned], uri: str) -> dict[str, str]:
+    """Return the links into MLflow of a run whose record is whole; empty for any other.
+
+    A further record would change nothing, and MLflow takes seconds to import. What opens the store
+    writes the file without its state, so a record that was cut off is made at the next call.
+    """
+    known = results.place_in_mlflow(out)
+    done = [entry.earlier for entry in planned if entry.earlier is not None]
+    if len(done) < len(planned) or "state" not in known:
+        return {}
+    keys = [result.key for result in done]
+    whole = known["state"] == _state(suite, done, uri)
+    links: dict[str, str] = known.get("links", {})
+    return links if whole and has_runs(uri, [suite_key(suite.name, keys), *keys]) else {}
 
 
 @contextmanager
@@ -352,6 +395,7 @@ def show_board(
     out: Path,
     uri: str | None,
     found: Compared | None = None,
+    links: Mapping[str, str] | None = None,
     *,
     logged: bool = True,
 ) -> tuple[str, dict[str, Any]]:
@@ -360,16 +404,18 @@ def show_board(
     - `results`: those of the table in `out`.
     - `uri`: the store; None leaves it out.
     - `found`: the comparison of the results, if it has been made already.
+    - `links`: into the store, if all is there already.
     - `logged`: the jobs have been logged.
 
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
-    from leaseboard.tasks.report.build import PAGE, read_diagnostics
+    from leaseboard.tasks.report.build import DIAGNOSTICS, PAGE, read_diagnostics
 
     found = found or executor.call(plain.score, results, suite)
     say(as_text(found))
     page = out / PAGE
-    executor.call(plain.report, out, found, suite)
+    if not links or not page.exists() or not (out / DIAGNOSTICS).exists():
+        executor.call(plain.report, out, found, suite)
     for line in lines_of(read_diagnostics(out)):
         say(line)
     say(f"results: {out / TABLE}\nreport:  {page}")
@@ -378,12 +424,13 @@ def show_board(
         return "", about
     given = {"uri": uri, "out": out, "report": page, "logged": logged}
     given["configurations"] = suite.tracking.configurations if suite else "all"
-    try:
-        place = executor.call(plain.record, results, name, found, **given)
-    except TrackingError as error:
-        return f"the leaderboard is not in MLflow: {error}", about
-    ui = mlflow_ui(uri)
-    links = {"mlflow": f"{ui}/{place.jobs}", "report": f"{ui}/{place.report}"}
+    if not links:
+        try:
+            place = executor.call(plain.record, results, name, found, **given)
+        except TrackingError as error:
+            return f"the leaderboard is not in MLflow: {error}", about
+        ui = mlflow_ui(uri)
+        links = {"mlflow": f"{ui}/{place.jobs}", "report": f"{ui}/{place.report}"}
     about["links"] = links
-    say(f"mlflow:  {links['mlflow']} (`leaseboard ui` serves a store without a server)")
+    say(f"mlflow:  {about['links']['mlflow']} (`leaseboard ui` serves a store without a server)")
     return "", about

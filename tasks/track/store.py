@@ -8,10 +8,11 @@ complete.
 from __future__ import annotations
 
 import fcntl
+import json
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -125,6 +126,28 @@ def experiment(client: MlflowClient, uri: str, name: str) -> str:
                 " `mlflow experiments restore`, or name another store with --tracking-uri"
             )
         return str(found.experiment_id)
+
+
+def has_runs(uri: str, keys: Iterable[str]) -> bool:
+    """Return whether a SQLite store has a run under each ``leaseboard.key``, without MLflow.
+
+    False for all other stores: they cannot be asked without MLflow, whose import takes seconds.
+    """
+    if not uri.startswith(SQLITE):
+        return False
+    wanted = {*keys}
+    known = (
+        "SELECT COUNT(DISTINCT value) FROM tags JOIN runs USING (run_uuid)"
+        " WHERE key = 'leaseboard.key' AND lifecycle_stage = 'active'"
+        " AND value IN (SELECT value FROM json_each(?))"
+    )
+    address = f"file:{quote(uri.removeprefix(SQLITE))}?mode=rw"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as connection:
+            (found,) = connection.execute(known, [json.dumps([*wanted])]).fetchone()
+    except sqlite3.Error:
+        return False
+    return bool(found == len(wanted))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.steps import plain
+from leaseboard.tasks.track import tracker
 from leaseboard.tasks.track.store import TrackingError
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
@@ -49,39 +50,52 @@ def test_data_are_loaded_once_and_prepared_once_for_all_jobs(tmp_path, monkeypat
     assert not list((tmp_path / "out").glob(".data-*"))
 
 
-def test_a_run_of_the_same_jobs_adds_no_suite_run_and_one_that_was_not_recorded_is(
+def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
     tmp_path, monkeypatch
 ):
     path, out = tmp_path / "store.db", tmp_path / "out"
     suite = Suite(title="t", name="t", data=DATA[:1], algorithms=["vanilla"])
+    opened = counted(monkeypatch, tracker, "open_store")
+    monkeypatch.setattr("leaseboard.flows.benchmark.ROOT", tmp_path)
+    (tmp_path / "tasks").mkdir()
 
     def again():
-        """Return the number of problems, and the statuses of the store's suite runs."""
+        """Return the problems, whether the store was opened, and its suite runs."""
+        opened.clear()
         body = partial(benchmark, suite, out, tracking_uri=f"sqlite:///{path}")
         outcome = dispatch(suite, out, RunOptions(1, local=True), suite.jobs(), body)
         with closing(sqlite3.connect(path)) as store:
-            wanted = ("SELECT status FROM runs JOIN tags USING (run_uuid)"
-                      " WHERE key = 'leaseboard.level' AND value = 'suite'")  # fmt: skip
-            return len(outcome.problems), [status for (status,) in store.execute(wanted)]
+            wanted = "SELECT COUNT(*) FROM tags WHERE key = 'leaseboard.level' AND value = 'suite'"
+            (runs,) = store.execute(wanted).fetchone()
+        return len(outcome.problems), bool(opened), runs
 
     def away(*_, **__):
         raise TrackingError("away")
 
-    assert again() == (0, ["FINISHED"])
+    assert again() == (0, True, 1)
     for result in out.rglob("result.json"):
         result.unlink()  # its job runs again, under the same key
     with monkeypatch.context() as patch:
         patch.setattr(plain, "publish", away)
-        assert again() == (1, ["FINISHED"])
-    assert again() == (0, ["FINISHED"])
+        assert again() == (1, True, 1)
+    assert again() == (0, True, 1)
     (page,) = out.glob("report.html")
+    page.write_text("as it was made")
+    assert again() == (0, False, 1)
+    (tmp_path / "tasks" / ".tool.cache").mkdir()  # next to the code
+    (tmp_path / "tasks" / ".score.py.swp").touch()
+    assert again() == (0, False, 1)
+    assert page.read_text() == "as it was made"
     page.unlink()
+    assert again() == (0, False, 1)
+    assert page.exists()
+    (tmp_path / "tasks" / "score.py").touch()  # an upgrade
+    assert again() == (0, True, 1)
     for damage in ("{", "[]"):
         (out / results.MLFLOW_FILE).write_text(damage)
-        assert again() == (0, ["FINISHED"])
-    assert page.exists()
+        assert again()[:2] == (0, True)
     path.unlink()
-    assert again() == (0, ["FINISHED"])
+    assert again()[:2] == (0, True)
 
 
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):
