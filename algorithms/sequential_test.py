@@ -29,14 +29,7 @@ Abel, Σ λ_i m_i = Σ (λ_i - λ_{i+1}) S_i + λ_t S_t, which is at most 0 if a
 grows. So until some S_i > 0, e_t is at most the weighted mean of the N_t, a non-negative
 martingale that starts at 1 and ever reaches 1 / α with probability α at most (Ville). ∎
 
-**Theorem 2.** With probability 1 - α, at all rows t at once, A_t is in `SequentialTest.interval`.
-
-*Proof.* Of a bet that has been the same on all rows, M_t exp(-λ t A_t) <= N_t. So the weighted sum
-of these over such bets is below 2 / α at all t with probability 1 - α / 2, and the lower bound is
-the A_t at which it is 2 / α; the upper bound likewise for -x. ∎ Such a bet has log M_t <= λ Σ x_i,
-so that the mean of the x_i is always inside.
-
-**Theorem 3** (``restarts``). Half of the capital bets from the beginning, and the other half comes
+**Theorem 2** (``restarts``). Half of the capital bets from the beginning, and the other half comes
 bit by bit before the rows that follow. With probability 1 - α at least: e_t >= 1 / α at no row
 before the gain over some rows in succession j, ..., i <= t has been above 0 on average.
 
@@ -82,8 +75,7 @@ Departures from [1]_, Theorems 2 and 3:
 - Bets in place of their exponential bounds: log(1 + λx) >= λx - ψ_E(λ) x² for λ|x| < 1, so that
   the capital is larger for the same λ. The mixture is a sum over halves of the largest bet in
   place of the integral with its closed form, whose scale c would have to stay.
-- No predictable centring: at a difference of 0 it would waste capital, and where the mean is small
-  against the deviations the interval is hardly wider for it.
+- No predictable centring: at a difference of 0 it would waste capital.
 - Rows are numbered as their labels come. "Given the past" means given the losses that were known
   before, not what was known when the prediction was made, so that late labels need no correction.
   Rows that come at once may be taken in any order that does not look at their losses.
@@ -99,7 +91,6 @@ References
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import replace
 from typing import Annotated, Literal, Self
@@ -109,9 +100,9 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.bet_steps import LOG_WEIGHTS, N_BETS, SHARE, bet, log_mean
+from leaseboard.algorithms.bet_steps import N_BETS, bet, log_mean
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.transcendental import exp, exp_all, log
+from leaseboard.algorithms.transcendental import exp, log
 
 Doubles = NDArray[np.float64]
 
@@ -138,7 +129,7 @@ class SequentialTest:
     restarts : bool
         Whether the evidence is of any rows in succession, and not of the average since the
         beginning alone: for the roll-back to the champion before (the challenger here) when the
-        new champion becomes worse. `interval` says nothing then.
+        new champion becomes worse.
     rows : int
         Seen, with those on which nothing was bet.
     waited : tuple of float
@@ -257,31 +248,20 @@ class SequentialTest:
         """Return who is better: e >= 1 / alpha; each side is wrong with probability alpha.
 
         Without ``restarts`` the plain mean has to agree.
+
+        Raises
+        ------
+        UsageError
+            If alpha is not between 0 and 1.
         """
-        level, agrees = -log(_checked(alpha)), self.mean
+        if not 0 < alpha < 1:
+            raise UsageError(f"alpha={alpha}: give a probability between 0 and 1")
+        level, agrees = -log(alpha), self.mean
         if (agrees > 0 or self.restarts) and self.log_e("challenger") >= level:
             return "challenger"
         if (agrees < 0 or self.restarts) and self.log_e("champion") >= level:
             return "champion"
         return "undecided"
-
-    def interval(self, alpha: float) -> tuple[float, float]:
-        """Return bounds of the challenger's average gain, A_t, in the unit of the loss: Theorem 2.
-
-        They are the widest where nothing was bet yet, or the test restarts.
-        """
-        level = log(2 / _checked(alpha))
-        if not self.first_clip or self.restarts:
-            widest = self.bound or math.inf
-            return -widest, widest
-        shares = 2.0 ** -np.arange(N_BETS) * (self.clip / self.first_clip)
-        same = shares <= 1  # on all rows
-        lower, upper = (
-            self.clip
-            * _least_gain((LOG_WEIGHTS + logs)[same], SHARE * shares[same] * self.counted, level)
-            for logs in (self.challenger, self.champion)
-        )
-        return lower, -upper
 
     def _differences(self, champion: ArrayLike, challenger: ArrayLike) -> Doubles:
         losses = np.stack([np.asarray(champion), np.asarray(challenger)]).astype(np.float64)
@@ -296,39 +276,3 @@ class SequentialTest:
                 f" differ by {most} at most: give a larger bound, or leave out rows without a loss"
             )
         return differences
-
-
-HALVINGS = 64
-"""Of the range for a bound of the interval."""
-
-
-def _least_gain(logs: Doubles, bets: Doubles, level: float) -> float:
-    """Return the least gain, in clips from -1 to 1, at which the mixture is below `level`.
-
-    Parameters
-    ----------
-    logs : array of shape (n,)
-        Logarithms of weight and capital of the bets that never changed.
-    bets : array of shape (n,)
-        What each has staked on all rows together, per clip.
-    level : float
-        A logarithm.
-    """
-    low, high, middle = -1.0, 1.0, -1.0
-    for _ in range(HALVINGS if len(logs) else 0):
-        each = logs - bets * middle
-        top = float(each.max())
-        if top + log(exp_all(each - top).sum()) >= level:
-            low = middle
-        elif middle == -1.0:
-            break
-        else:
-            high = middle
-        middle = (low + high) / 2
-    return low
-
-
-def _checked(alpha: float) -> float:
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha={alpha}: give a probability between 0 and 1")
-    return alpha

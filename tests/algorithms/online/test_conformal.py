@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.online.conformal import LEVELS, C, Intervals, allowed_misses
+from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS, C, Intervals, allowed_misses
 from leaseboard.algorithms.online.conformal_steps import SCORES, STEERED, TAIL, WINDOW
 
 
@@ -54,6 +54,9 @@ def test_half_a_width_is_the_quantile_of_the_scores_that_its_level_asks_for(n):
     assert found[:, 0].tolist() == [row[kind] for row, kind in zip(found, kinds, strict=True)]
     assert intervals.alphas == pytest.approx([0.5, 0.2, 0.1, 0.05, 0.01])
     assert Intervals().tracked[:, STEERED].tolist() == intervals.alphas.tolist()
+    assert Intervals().most.tolist() == [550, 250, 150, 100, 60]
+    assert np.isinf(Intervals(later=True).most).all()
+    assert (SCORES + 1) * (1 - HIGHEST) == pytest.approx(1)  # the largest of all scores
 
 
 @settings(max_examples=25)
