@@ -56,7 +56,7 @@ def test_half_a_width_is_the_quantile_of_the_scores_that_its_level_asks_for(n):
     assert Intervals().tracked[:, STEERED].tolist() == intervals.alphas.tolist()
     assert Intervals().most.tolist() == [550, 250, 150, 100, 60]
     assert np.isinf(Intervals(later=True).most).all()
-    assert (SCORES + 1) * (1 - HIGHEST) == pytest.approx(1)  # the largest of all scores
+    assert pytest.approx(1) == (SCORES + 1) * (1 - HIGHEST)  # the largest of all scores
 
 
 @settings(max_examples=25)
