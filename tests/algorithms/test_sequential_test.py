@@ -49,6 +49,7 @@ def test_one_by_one_all_at_once_and_resumed_are_the_same(losses, cut, restarts):
     resumed = SequentialTest(**json.loads(stored)).update_many(*losses[cut:].T)
 
     assert one == many == resumed
+    assert many.rows == len(losses)
     if many.counted:
         assert path[-1].tolist() == [many.log_e("challenger"), many.log_e("champion")]
 
