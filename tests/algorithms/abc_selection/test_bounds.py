@@ -131,7 +131,11 @@ def test_the_intervals_of_the_paper_by_hand():
 def test_a_rise_a_growth_and_a_fall_go_on_for_all_doublings_by_hand():
     """Of two doublings, then one, of 0.05 and 0.02 each; 1,000 rows are log2(1.25) more."""
     up = [probed(100, 9000, 3600, 50), probed(400, 9000, 4500, 240), probed(800, 9000, 4680, 496)]
-    down = [probed(100, 9000, 4500, 50), probed(400, 9000, 3600, 200), probed(800, 9000, 3600, 400)]
+    down = [
+        probed(100, 9000, 4500, 50),
+        probed(400, 9000, 3600, 200),
+        probed(800, 9000, 3600, 400),
+    ]
     far = 0.05 * math.log2(1.25)
 
     assert raised(0.7, up, 1000) == pytest.approx(0.7 + far)
