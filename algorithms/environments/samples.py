@@ -28,15 +28,10 @@ class ProbeAsked:
         From 0.
     rows : int
         Of the sample.
-    fold, folds : int, optional
-        Trained on the sample but for that one of so many folds, and tested on it; without them
-        trained on the sample and tested on held-out rows.
     """
 
     configuration: int
     rows: int
-    fold: int | None = None
-    folds: int = 1
 
 
 Deciders = Callable[[str, Mapping[str, Any], int], Any]
@@ -130,13 +125,6 @@ class Probes(ABC):
     @abstractmethod
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
-
-    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
-        """Train on the first `rows` training rows but those of a fold, test on that fold.
-
-        Raises SkipError where nothing is trained.
-        """
-        raise SkipError("folds need configurations that are trained: set folds=1")
 
 
 class KnownVerdicts(Probes):
@@ -274,8 +262,6 @@ class SamplesEnvironment(Environment):
         train: bool = True,
         seconds: float = math.inf,
         tested: int = 2,
-        fold: int | None = None,
-        folds: int = 1,
     ) -> Generator[events.Event, None, Probe | None]:
         """Lease, measure, charge and report a probe of a configuration on `rows` rows.
 
@@ -288,41 +274,29 @@ class SamplesEnvironment(Environment):
             CPU seconds that this probe may take.
         tested : int
             Rows to test on for each that is trained on.
-        fold, folds : int, optional
-            Of how many folds of these rows which is tested on, in the place of held-out rows; it
-            is trained on the others.
 
         Returns
         -------
         Probe or None
             None when the budget or `seconds` ended before the probe did: nothing is learned
             from it, and the time that was left is spent.
-
-        Raises
-        ------
-        SkipError
-            If the probes know no folds.
         """
         full = rows == self.train_rows
-        train = train and fold is None and not full
-        amount = rows if fold is None else rows - len(range(fold, rows, folds))
-        if self.at + amount > self.budget:
+        train = train and not full
+        if self.at + rows > self.budget:
             return None
-        yield events.LeaseGranted(at=self.at, configuration=configuration, amount=amount)
-        if fold is None:
-            test_rows = self.test_rows if full else min(tested * rows, self.test_rows)
-            probe = self._probes.measure(configuration, rows, test_rows)
-        else:
-            probe = self._probes.measure_fold(configuration, rows, fold, folds)
+        yield events.LeaseGranted(at=self.at, configuration=configuration, amount=rows)
+        test_rows = self.test_rows if full else min(tested * rows, self.test_rows)
+        probe = self._probes.measure(configuration, rows, test_rows)
         cpu, wall = probe.cpu(train=train), probe.wall(train=train)
         ended = cpu <= seconds
         if not ended:
             cpu, wall = seconds, wall * seconds / cpu
         self._spent = self._spent.plus(cpu, wall)
-        self.at += amount
+        self.at += rows
         if not ended:
             return None
-        self._paid.append(amount)
+        self._paid.append(rows)
         if probe.status != "ok":
             self._last_failure = (
                 f"configuration {configuration} at {probe.rows} rows: {probe.reason}"

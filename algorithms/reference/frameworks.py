@@ -110,9 +110,7 @@ class OutsideSearch(samples.SamplesAlgorithm):
         with env.decider(self.system, settings_of(self), len(distinct), seed) as session:
             while isinstance(said := session.hear(), samples.ProbeAsked):
                 index = distinct[said.configuration]
-                probe = yield from env.probe(
-                    index, said.rows, train=False, fold=said.fold, folds=said.folds
-                )
+                probe = yield from env.probe(index, said.rows, train=False)
                 if probe is None:  # the budget is spent
                     break
                 fine = probe.status == "ok"
@@ -143,15 +141,13 @@ class HalvingSearch(OutsideSearch):
     """scikit-learn's successive halving over given configurations, the class itself.
 
     ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` runs in a process of its own and asks for
-    every fit, so it is charged as all others are.
+    every fit, so it is charged as all others are. A fit is tested on held-out rows, as those of
+    the others are.
 
     Parameters
     ----------
     search : {"grid", "random"}
         Of a given set the second draws as many candidates as there are: all of them.
-    folds : int
-        Of cross-validation, 5 by default as there, without the held-out rows. With 1
-        a fit is tested on held-out rows, as those of the others are.
     factor : int
         One of so many goes on, with so many times the rows.
     min_resources : int or "exhaust"
@@ -161,7 +157,6 @@ class HalvingSearch(OutsideSearch):
     system: ClassVar[str] = "scikit-learn"
 
     search: Literal["grid", "random"] = "grid"
-    folds: Annotated[int, Field(ge=1, le=100)] = 5
     factor: Annotated[int, Field(ge=2)] = 3
     min_resources: Annotated[int, Field(ge=1)] | Literal["exhaust"] = "exhaust"
 

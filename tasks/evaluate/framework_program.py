@@ -200,7 +200,7 @@ def _count_cpu_time() -> None:
 
 
 Ask = Callable[..., float]
-"""From a configuration, rows and a fold to the accuracy; CannotTrainError if training fails."""
+"""From a configuration and rows to the accuracy; CannotTrainError if training fails."""
 
 CONFIGURATION = "configuration"
 
@@ -217,10 +217,10 @@ def sklearn_halving(order: Order, ask: Ask) -> int | None:
     """Search by ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` with rows as the resource.
 
     The class decides; of its estimator only the score is asked for, and only on rows to be tested
-    on: the score on training rows, which it would report by default, decides nothing. Every fold
-    is one row here, by which the estimator knows it. The random search is given as many candidates
-    as there are, because `exhaust`, its default, draws from distributions until the rows are
-    used up, and `smallest`, its default first round, is some 20 rows.
+    on: the score on training rows, which it would report by default, decides nothing. The random
+    search is given as many candidates as there are, because `exhaust`, its default, draws from
+    distributions until the rows are used up, and `smallest`, its default first round, is some 20
+    rows.
     """
     import warnings
 
@@ -229,7 +229,7 @@ def sklearn_halving(order: Order, ask: Ask) -> int | None:
     from sklearn.experimental import enable_halving_search_cv  # noqa: F401
     from sklearn.model_selection import HalvingGridSearchCV, HalvingRandomSearchCV, PredefinedSplit
 
-    settings, folds = order["settings"], order["settings"]["folds"]
+    settings = order["settings"]
 
     class Asking(BaseEstimator):
         """Estimator whose score Leaseboard computes."""
@@ -242,8 +242,7 @@ def sklearn_halving(order: Order, ask: Ask) -> int | None:
             return self
 
         def score(self, X: Any, y: Any = None) -> float:
-            fold = {} if folds == 1 else {"fold": int(X[0][0]), "folds": folds}
-            return ask(int(self.configuration), int(self.rows), **fold)
+            return ask(int(self.configuration), int(self.rows))
 
     grid = {CONFIGURATION: list(range(order["configurations"]))}
     given = {
@@ -251,7 +250,7 @@ def sklearn_halving(order: Order, ask: Ask) -> int | None:
         "max_resources": order["rows"],
         "min_resources": settings["min_resources"],
         "factor": settings["factor"],
-        "cv": PredefinedSplit([-1, 0]) if folds == 1 else folds,
+        "cv": PredefinedSplit([-1, 0]),
         "return_train_score": False,
         "random_state": order["seed"],
     }
@@ -265,7 +264,7 @@ def sklearn_halving(order: Order, ask: Ask) -> int | None:
         # A configuration that cannot be trained has no score.
         for known in ("Scoring failed", "One or more of the test scores are non-finite"):
             warnings.filterwarnings("ignore", known, UserWarning)
-        search.fit(np.arange(max(2, folds)).reshape(-1, 1))
+        search.fit(np.zeros((2, 1)))
     # Its choice is of the last round, also where none of that could be trained.
     trained = np.isfinite(search.cv_results_["mean_test_score"]).any()
     return int(search.best_params_[CONFIGURATION]) if trained else None
@@ -323,8 +322,8 @@ def select(wire: Any, system: str) -> None:
     """Read the order, search, send what is chosen."""
     order = wire.recv()
 
-    def ask(configuration: int, rows: int, **fold: int) -> float:
-        wire.send({CONFIGURATION: configuration, "rows": rows, **fold})
+    def ask(configuration: int, rows: int) -> float:
+        wire.send({CONFIGURATION: configuration, "rows": rows})
         found = wire.recv()
         if found is None:
             raise CannotTrainError(f"configuration {configuration} on {rows} rows")

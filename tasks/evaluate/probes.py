@@ -6,7 +6,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, asdict, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from time import perf_counter, process_time
 from typing import Any
@@ -45,8 +45,6 @@ class Samples:
     labels: NDArray[Any]
     """Classes, of a dataset their codes, shape (n_rows,)."""
     train_rows: int
-    division: Division = field(default_factory=Division)
-    """Of these rows, in their order: how they are dealt to folds."""
 
     def train(self, rows: int) -> tuple[Any, NDArray[Any]]:
         """Return S_tr: the first `rows` training rows, and their labels."""
@@ -71,25 +69,6 @@ class Samples:
     def firsts(self) -> NDArray[np.intp]:
         """Numbers of the first training row of each class, ascending."""
         return np.flatnonzero(~pd.Series(self.labels[: self.train_rows]).duplicated().to_numpy())
-
-    def fold(self, rows: int, fold: int, folds: int) -> tuple[Any, Any]:
-        """Return the numbers of those of the first `rows` that a fold is trained and tested on.
-
-        Those of each class are dealt out to folds in turn, unless time or groups divide them.
-        """
-        if (rows, folds) not in self._dealt:
-            if self.division.column:
-                dealt = self.division.of(slice(rows)).blocks(folds)
-            else:
-                _, codes = np.unique(self.labels[:rows], return_inverse=True)
-                dealt = np.empty(rows, dtype=np.intp)
-                dealt[np.argsort(codes, kind="stable")] = np.arange(rows) % folds
-            self._dealt[rows, folds] = dealt
-        return self.division.fold(self._dealt[rows, folds], fold)
-
-    @cached_property
-    def _dealt(self) -> dict[tuple[int, int], NDArray[np.intp]]:
-        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +129,8 @@ class Shuffled:
             return self.made
         train, test = self.rows()
         order = np.concatenate([train, test])
-        features, division = self.encode(train, order), self.rule.of(order)
-        labels = self.labels[order]
-        return Samples(features=features, labels=labels, train_rows=len(train), division=division)
+        features, labels = self.encode(train, order), self.labels[order]
+        return Samples(features=features, labels=labels, train_rows=len(train))
 
 
 def split(
@@ -198,50 +176,26 @@ Build = Callable[[Parameters], Any]
 """Makes an untrained model of a configuration; the same one at every call."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeRequest:
-    """Fit on the first `rows` training rows, tested on the first `test_rows` test rows.
-
-    It is fitted on a row of each class that the prefix does not have, too. With a `fold` it is
-    fitted on these training rows but for that one of so many `folds`, and tested on it.
-    """
-
-    rows: int
-    test_rows: int = 0
-    fold: int | None = None
-    folds: int = 1
-
-    def prepare(self, samples: Samples) -> Record:
-        """Make what every fork inherits, and return the numbers of rows."""
-        if self.fold is None:
-            _ = samples.firsts
-            return {"rows": self.rows, "test_rows": self.test_rows}
-        trained, tested = samples.fold(self.rows, self.fold, self.folds)
-        return {"rows": len(trained), "test_rows": len(tested)}
-
-    def measure(self, model: Any, samples: Samples) -> Record:
-        """Return what the probe counts, and the cost of each part."""
-        rows, test_rows = self.rows, self.test_rows
-        if self.fold is not None:
-            return _tested(model, *map(samples.at, samples.fold(rows, self.fold, self.folds)))[2]
-        model, tested, found = _tested(model, samples.fitted_on(rows), samples.test(test_rows))
-        found["half_test_correct"] = int(tested[: test_rows // 2].sum())
-        if rows == samples.train_rows:  # at full size the training accuracy is not asked for
-            return found
-        features, labels = samples.train(rows)
-        right, train_cpu, train_wall = _timed(lambda: _verdicts(model, features, labels))
-        return found | {
-            "train_correct": int(right.sum()),
-            "half_correct": int(right[: rows // 2].sum()),
-            "common": Counter(labels.tolist()).most_common(1)[0][1],
-            "train_cpu": train_cpu,
-            "train_wall": train_wall,
-        }
+def _measured(model: Any, samples: Samples, rows: int, test_rows: int) -> Record:
+    """Return what a probe counts, and the cost of each part."""
+    model, tested, found = _tested(model, samples.fitted_on(rows), samples.test(test_rows))
+    found["half_test_correct"] = int(tested[: test_rows // 2].sum())
+    if rows == samples.train_rows:  # at full size the training accuracy is not asked for
+        return found
+    features, labels = samples.train(rows)
+    right, train_cpu, train_wall = _timed(lambda: _verdicts(model, features, labels))
+    return found | {
+        "train_correct": int(right.sum()),
+        "half_correct": int(right[: rows // 2].sum()),
+        "common": Counter(labels.tolist()).most_common(1)[0][1],
+        "train_cpu": train_cpu,
+        "train_wall": train_wall,
+    }
 
 
 @dataclass(eq=False)
 class RecordedProbes(Probes):
-    """Probes of learners on samples and folds of a split, each run only if it is not recorded.
+    """Probes of learners on samples of a split, each run only if it is not recorded.
 
     - `store`: keeps the probes; without one they are run again by the next.
     - `probe_seconds`: CPU seconds after which a probe is given up; None runs probes in this
@@ -263,35 +217,41 @@ class RecordedProbes(Probes):
 
     def __post_init__(self) -> None:
         self.train_rows, self.test_rows = self.split.train_rows, self.split.test_rows
-        self._seen: dict[tuple[int, ProbeRequest], Any] = {}
+        self._seen: dict[tuple[int, int, int], Probe] = {}
 
-    def key(self, configuration: int, asked: ProbeRequest) -> dict[str, Any]:
+    def key(self, configuration: int, rows: int, test_rows: int) -> dict[str, Any]:
         """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
             configuration=dict(self.configurations[configuration]),
             samples=self.split.identity,
             limit=self.probe_seconds,
-            **asdict(asked),
+            rows=rows,
+            test_rows=test_rows,
         )
 
-    def _known(self, configuration: int, asked: ProbeRequest) -> Any:
-        """Return the recorded probe, or a new one, recorded."""
-        if (configuration, asked) not in self._seen:
-            if self.store is None:
-                record, _ = self._run(configuration, asked)
-            else:
-                records = self.store.records(self.key(configuration, asked))
-                record, _ = records.once(lambda: self._run(configuration, asked))
-            self._seen[configuration, asked] = Probe(**record)
-        return self._seen[configuration, asked]
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """Return the recorded probe, or a new one, recorded.
 
-    def _run(self, configuration: int, asked: ProbeRequest) -> tuple[Record, bool]:
+        It is fitted on a row of each class that the sample does not have, too.
+        """
+        asked = configuration, rows, test_rows
+        if asked not in self._seen:
+            if self.store is None:
+                record, _ = self._run(*asked)
+            else:
+                records = self.store.records(self.key(*asked))
+                record, _ = records.once(lambda: self._run(*asked))
+            self._seen[asked] = Probe(**record)
+        return self._seen[asked]
+
+    def _run(self, configuration: int, rows: int, test_rows: int) -> tuple[Record, bool]:
         """Return the probe, and whether it would end so again."""
         parameters, samples = self.configurations[configuration], self.split.samples
-        counts = asked.prepare(samples)
+        counts = {"rows": rows, "test_rows": test_rows}
+        _ = samples.firsts  # which every fork inherits
 
         def measure() -> Record:
-            return asked.measure(self.build(parameters), samples)
+            return _measured(self.build(parameters), samples, rows, test_rows)
 
         if self.probe_seconds is None:
             called = call_here(measure)
@@ -307,14 +267,6 @@ class RecordedProbes(Probes):
         cost = {"fit_cpu": called.cpu_seconds, "fit_wall": called.wall_seconds}
         why = {"status": ending.status, "reason": ending.reason}
         return counts | cost | why, ending.lasting
-
-    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        """Return the probe of a sample, recorded."""
-        return self._known(configuration, ProbeRequest(rows, test_rows))
-
-    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
-        """Return that of one fold of the first `rows` training rows, without any test row."""
-        return self._known(configuration, ProbeRequest(rows, fold=fold, folds=folds))
 
 
 def _tested(

@@ -1,14 +1,12 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Cost, play
 from leaseboard.algorithms.checks import Tiny, schema_of, tiny_environment
 from leaseboard.algorithms.environments.samples import ProbeAsked, SamplesEnvironment
 from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
-from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import Eliminated, ProbeFinished, of
 from tests.algorithms import outside
 from tests.algorithms.played import audited
@@ -111,8 +109,3 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
         (0, f"{probes[0].test_accuracy:.4f} at 400 rows is not enough"), (2, "was never tried"),
     ]  # fmt: skip
     assert log[-1].score == LEARNERS.real_accuracy(1)
-
-
-def test_it_is_skipped_without_folds():
-    with pytest.raises(SkipError, match="set folds=1"):
-        run(Saying(ProbeAsked(0, 400, 0, 5)), "sklearn-halving")

@@ -98,11 +98,11 @@ def test_nothing_that_steers_python_reaches_it_and_hashes_are_the_same(
 
 
 LINEAR = "river", "linear"
-HELD_OUT = {"search": "grid", "folds": 1, "factor": 3, "min_resources": "exhaust"}
+HALVING = {"search": "grid", "factor": 3, "min_resources": "exhaust"}
 
 
 def halving(configurations=7, rows=9000, **settings):
-    return {"settings": HELD_OUT | settings, "configurations": configurations,
+    return {"settings": HALVING | settings, "configurations": configurations,
             "rows": rows, "initial_rows": 100}  # fmt: skip
 
 
@@ -460,13 +460,13 @@ def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(monkeyp
 def halved():
     """Halve three configurations in scikit-learn, of which each has an accuracy or fails."""
 
-    def run(accuracy, folds):
-        def ask(configuration, rows, **fold):
+    def run(accuracy):
+        def ask(configuration, rows):
             if (found := accuracy(configuration)) is None:
                 raise framework_program.CannotTrainError
             return found
 
-        settings = {"search": "grid", "folds": folds, "min_resources": 100, "factor": 3}
+        settings = {"search": "grid", "min_resources": 100, "factor": 3}
         order = {"configurations": 3, "rows": 900, "seed": 5, "settings": settings}
         return sklearn_halving(order, ask)
 
@@ -474,8 +474,7 @@ def halved():
 
 
 def test_what_cannot_be_trained_is_dropped_without_a_warning(halved):
-    for folds in (1, 5):
-        for failing, chosen in (((), 2), ((2,), 1), ((0, 1, 2), None)):
-            found = halved(lambda c, f=failing: None if c in f else 0.5 + c / 10, folds)
+    for failing, chosen in (((), 2), ((2,), 1), ((0, 1, 2), None)):
+        found = halved(lambda c, f=failing: None if c in f else 0.5 + c / 10)
 
-            assert found == chosen
+        assert found == chosen

@@ -35,11 +35,6 @@ def a_probe(learner="LogisticRegression"):
     made.measure(learners.index(learner), 100, 20)
 
 
-def a_fold():
-    job = Job("sklearn-halving", "sklearn:wine", 0, 0, environment={"configurations": 2})
-    environments.make("samples", load("sklearn:wine"), job)._probes.measure_fold(0, 100, 1, 5)
-
-
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory):
     """Return a copy of the sources: one for all tests, as reading it takes a second."""
@@ -112,7 +107,7 @@ def forget():
     [
         (a_trial, "tasks/evaluate/spaces.py"),
         (a_probe, "tasks/evaluate/learners.py"),
-        (a_fold, "algorithms/elementary.pxd"),
+        (a_probe, "algorithms/elementary.pxd"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
@@ -130,7 +125,7 @@ def test_an_edit_makes_the_value_again_and_nothing_else_does(ask, module, edit, 
 
 
 @pytest.mark.parametrize(
-    "ask", [a_trial, lambda: a_probe("NeuralNetwork"), a_fold], ids=["trial", "network", "fold"]
+    "ask", [a_trial, lambda: a_probe("NeuralNetwork")], ids=["trial", "network"]
 )
 def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made):
     ask()

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.evaluate import learners
-from leaseboard.tasks.evaluate.probes import ProbeRequest, RecordedProbes, Samples, Shuffled, split
+from leaseboard.tasks.evaluate.probes import RecordedProbes, Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.store.database import Store
 
@@ -83,7 +83,7 @@ def test_a_probe_counts_what_the_model_gets_right_and_is_replayed(samples, probe
 
 def test_probes_of_other_data_options_or_limits_are_their_own(probes):
     plain = probes()
-    asked = (0, ProbeRequest(100, 200)), (0, ProbeRequest(200, 200)), (1, ProbeRequest(100, 200))
+    asked = (0, 100, 200), (0, 200, 200), (1, 100, 200)
     keys = [plain.key(*each) for each in asked]
     keys.append(probes(probe_seconds=1.0).key(*asked[0]))
 
@@ -92,12 +92,10 @@ def test_probes_of_other_data_options_or_limits_are_their_own(probes):
 
 def test_a_crash_is_recorded_with_its_reason(probes):
     probe = probes().measure(1, 200, 200)
-    fold = probes().measure_fold(1, 200, 0, 5)
 
     assert (probe.status, probe.reason) == ("crash", "ValueError: more rows than I can take")
     assert probes(build=never).measure(1, 200, 200) == probe
     assert probes().measure(1, 50, 100).status == "ok"
-    assert (fold.status, fold.test_correct, fold.reason) == ("crash", 0, probe.reason)
 
 
 def test_a_fit_without_end_times_out(probes):
@@ -117,19 +115,6 @@ def test_a_probe_that_was_killed_is_not_recorded(probes):
         "crash", "killed by SIGKILL (the system does that when memory runs out)"
     )  # fmt: skip
     assert probes().measure(0, 100, 200).status == "ok"
-
-
-def test_a_fold_of_a_sample_is_of_its_rows_and_not_a_probe_of_the_sample(probes):
-    found = [probes().measure_fold(0, 203, fold, 5) for fold in range(5)]
-    again = probes(build=never)
-
-    assert {each.rows + each.test_rows for each in found} == {203}
-    assert sum(each.test_rows for each in found) == 203
-    assert {each.status for each in found} == {"ok"}
-    assert again.measure_fold(0, 203, 1, 5) == found[1]
-    others = [again.measure_fold(*asked) for asked in ((0, 204, 1, 5), (0, 203, 1, 4))]
-    others.append(again.measure(0, found[1].rows, found[1].test_rows))
-    assert all("was run again" in each.reason for each in others)
 
 
 def test_a_sample_of_one_class_trains_the_constant(samples, probes):
@@ -154,38 +139,6 @@ def test_a_class_that_a_small_sample_misses_harms_no_learner(samples, probes):
 
     for number in range(5):
         assert 0 < found.measure(number, 250, 200).test_correct < 200, drawn[number]
-
-
-@pytest.fixture(scope="module")
-def labelled():
-    features = np.random.default_rng(0).random((203, 3))
-    return features, np.where(features[:, 0] + features[:, 1] > 1.6, "rare", "common")
-
-
-def folds(labelled, test_rows=0, store=None, build=Tree, **options):
-    features, labels = labelled
-    made = Samples(features=features, labels=labels, train_rows=len(labels) - test_rows)
-    depths = [{"max_depth": 1}, {"max_depth": 3}]
-    return RecordedProbes(shuffled(made, test_rows), depths, by(build), store, **options)
-
-
-def in_fold(probes, fold):
-    return probes.measure_fold(0, probes.train_rows, fold, 5)
-
-
-def test_each_row_that_is_not_held_out_is_tested_once_and_each_class_in_its_share(
-    labelled, tmp_path
-):
-    given = {"test_rows": 41, "probe_seconds": None, "store": Store(tmp_path / "folds.sqlite")}
-    environment = folds(labelled, **given)
-    found = [in_fold(environment, fold) for fold in range(5)]
-    tested = [environment.split.samples.fold(162, fold, 5)[1] for fold in range(5)]
-    rare = [int((labelled[1][rows] == "rare").sum()) for rows in tested]
-
-    assert {each.rows + each.test_rows for each in found} == {162}
-    assert sorted(np.concatenate(tested)) == list(range(162))
-    assert max(rare) - min(rare) <= 1
-    assert in_fold(folds(labelled, build=never, **given), 3) == found[3]
 
 
 def dataset(features, target, task="classification"):
