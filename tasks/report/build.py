@@ -37,7 +37,7 @@ from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
 from leaseboard.tasks.score.frame import as_frame, metric_title, short
 from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
 from leaseboard.tasks.score.summary import Compared, compared, notes, texts
-from leaseboard.tasks.track.records import JOBS, SUITES, runs_link, thin
+from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link, thin
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ def jobs(made: Material) -> page.Section:
     words = page.wording("jobs")
     if made.mlflow:
         ui, experiment = made.mlflow["ui"], made.mlflow["jobs"]
-        runs = {"the leaderboards over time": SUITES, "the jobs": JOBS}
+        runs = {"the leaderboards over time": NIGHTS, "the jobs": JOBS}
         links = [Markup("<a href='{}/{}'>{}</a>").format(ui, runs_link(experiment, of), what)
                  for what, of in runs.items()]  # fmt: skip
         words["text"].append(Markup("In MLflow: {}.").format(Markup(", ").join(links)))

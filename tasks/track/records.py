@@ -27,6 +27,8 @@ MAX_KEY = 250
 """Longest name of a run, a parameter, a tag or a metric."""
 OWNER, HEARTBEAT = "leaseboard.owner", "leaseboard.heartbeat"
 """Tag by which a run that is being written differs from one that was cut off."""
+NIGHT = "leaseboard.night"
+"""Tag of a suite's run that has its leaderboard."""
 CURVE_POINTS = 60
 CONFIGURATION_POINTS = 5
 """Of each metric of a configuration run; the event log has them all."""
@@ -264,5 +266,5 @@ def runs_link(experiment: str, condition: str, order: str = "params.`data`", **m
 
 
 JOBS = "tags.leaseboard.level = 'job'"
-SUITES = "tags.leaseboard.level = 'suite'"
-"""Conditions of all jobs, and of the suite's runs."""
+NIGHTS = f"tags.{NIGHT} LIKE '%'"
+"""Conditions of all jobs, and of the suite's runs that have a leaderboard."""

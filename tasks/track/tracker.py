@@ -33,8 +33,9 @@ from leaseboard.tasks.machine.terminal import Activity
 from leaseboard.tasks.track.records import (
     HEARTBEAT,
     JOBS,
+    NIGHT,
+    NIGHTS,
     OWNER,
-    SUITES,
     configuration_record,
     job_record,
     runs_link,
@@ -175,9 +176,9 @@ class Tracker:
             self._client.set_terminated(self.run_id, status)
 
     def _open_suite(self, experiment_id: str, key: str) -> str:
-        """Return the suite's run: that of the same jobs, unless another process is writing it.
+        """Return the suite's run: a new one, or that of an earlier call that was cut off.
 
-        Other code or other data make other jobs, so MLflow shows leaderboards over time.
+        Each call has one that ends with a leaderboard, so that MLflow shows them over time.
         """
         tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
         tags |= {"leaseboard.suite": self.suite, HEARTBEAT: str(time.time())}
@@ -187,7 +188,7 @@ class Tracker:
             and last.data.tags.get(OWNER) != owner()
             and has_writer(self._client, last.data.tags)
         )
-        if last is None or written:
+        if last is None or NIGHT in last.data.tags or written:
             name = f"{self.suite} {datetime.now().astimezone():%F %R}"
             run = self._client.create_run(experiment_id, tags=tags, run_name=name)
             return str(run.info.run_id)
@@ -199,7 +200,8 @@ class Tracker:
 
 def end_suites(client: MlflowClient, experiments: list[str]) -> None:
     """End the suite runs whose process is gone."""
-    running = every(client.search_runs, experiments, f"attributes.status = 'RUNNING' and {SUITES}")
+    condition = "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
+    running = every(client.search_runs, experiments, condition)
     for run in list(running):  # before any of them is ended, which moves pages
         if not has_writer(client, run.data.tags):
             client.set_terminated(run.info.run_id, "KILLED")
@@ -207,7 +209,7 @@ def end_suites(client: MlflowClient, experiments: list[str]) -> None:
 
 def find_suite(client: MlflowClient, experiment_id: str, key: str) -> Run | None:
     """Return the newest run of a suite's jobs, None if the store does not have one."""
-    condition = f"{SUITES} and tags.leaseboard.key = '{key}'"
+    condition = f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{key}'"
     newest = ["attributes.start_time DESC"]
     found = client.search_runs([experiment_id], condition, max_results=1, order_by=newest)
     return found[0] if found else None
@@ -331,7 +333,7 @@ def publish(
 ) -> Place:
     """Describe a suite's run and experiments by the leaderboard, and attach files.
 
-    The run gets the standings as metrics at the time when it ended, so that a chart of all of them
+    The run gets the standings as metrics at the time when it began, so that a chart of all of them
     by wall time shows an algorithm over time.
 
     Raises TrackingError if the store cannot be used or does not know the suite's run.
@@ -341,8 +343,6 @@ def publish(
     - `standings`: score, rank and CPU seconds of each algorithm, by MEASURE/NAME.
     - `files`: artifacts of the suite's run, such as the report.
     """
-    from mlflow.entities import Metric
-
     client = open_store(uri)
     with reported(uri):
         names = suite, f"{suite}/configurations"
@@ -358,7 +358,7 @@ def publish(
             runs_link(jobs, JOBS), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}"
         )
         considered = runs_link(configurations, "", "metrics.`lease`", orderByAsc="false")
-        nights = runs_link(jobs, SUITES, "attributes.start_time", compareRunsMode="CHART")
+        nights = runs_link(jobs, NIGHTS, "attributes.start_time", compareRunsMode="CHART")
         note = (
             f"{board}\n[All jobs]({place.jobs}) and their [configurations]({considered}); each job"
             f" links to its own. Leaderboards of earlier runs: [over time]({nights}).\n"
@@ -371,9 +371,17 @@ def publish(
         client.set_tag(run_id, NOTE, note)
         for path in files:
             client.log_artifact(run_id, str(path))
-        at = run.info.end_time or run.info.start_time
-        metrics = [Metric(sound_key(name), value, at, 0)
-                   for name, value in standings.items() if math.isfinite(value)]  # fmt: skip
-        for start in range(0, len(metrics), METRICS_PER_BATCH):
-            client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
+        _log_standings(client, run, standings)
     return place
+
+
+def _log_standings(client: MlflowClient, run: Run, standings: Mapping[str, float]) -> None:
+    """Log the standings; the tag that says that a run has them comes last."""
+    from mlflow.entities import Metric
+
+    run_id, at = run.info.run_id, run.info.start_time
+    metrics = [Metric(sound_key(name), value, at, 0)
+               for name, value in standings.items() if math.isfinite(value)]  # fmt: skip
+    for start in range(0, len(metrics), METRICS_PER_BATCH):
+        client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
+    client.set_tag(run_id, NIGHT, "true")

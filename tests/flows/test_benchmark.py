@@ -77,20 +77,20 @@ def test_a_run_without_work_adds_no_suite_run_and_one_that_was_not_recorded_is(
         result.unlink()  # its job runs again, under the same key
     with monkeypatch.context() as patch:
         patch.setattr(plain, "publish", away)
-        assert again() == (1, True, 1)
-    assert again() == (0, True, 1)
+        assert again() == (1, True, 2)
+    assert again() == (0, True, 2)
     (page,) = out.glob("report.html")
     page.write_text("as it was made")
-    assert again() == (0, False, 1)
+    assert again() == (0, False, 2)
     (tmp_path / "tasks" / ".tool.cache").mkdir()  # next to the code
     (tmp_path / "tasks" / ".score.py.swp").touch()
-    assert again() == (0, False, 1)
+    assert again() == (0, False, 2)
     assert page.read_text() == "as it was made"
     page.unlink()
-    assert again() == (0, False, 1)
+    assert again() == (0, False, 2)
     assert page.exists()
     (tmp_path / "tasks" / "score.py").touch()  # an upgrade
-    assert again() == (0, True, 1)
+    assert again() == (0, True, 3)
     for damage in ("{", "[]"):
         (out / results.MLFLOW_FILE).write_text(damage)
         assert again()[:2] == (0, True)
