@@ -246,7 +246,7 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
     champion: int | None = None
     at, loss, metric = 0.0, "", ""
     for event in log:
-        at = event.at
+        at, one = event.at, found.get(getattr(event, "configuration", -1))
         match event:
             case events.Started():
                 loss = event.loss
@@ -259,29 +259,24 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
                     origin=event.origin,
                 )
             case events.LeaseGranted():
-                one = found[event.configuration]
                 one.earlier = one.units if event.fresh else one.earlier
                 one.leases.append(event)
                 one.outcome, one.reason = "live", ""
             case events.BoundsUpdated():
-                one = found[event.configuration]
                 one.score = one.score if loss else event.value
                 one.evaluated()
                 one.units = one.earlier + event.units
                 one.observations.append(Observation(at, event.value, event.lower, event.upper))
             case events.ConfigurationScored():
-                one = found[event.configuration]
                 one.units = one.earlier = event.units  # over all fresh starts
                 one.score = event.value
                 one.evaluated()
                 if not loss:
                     one.observations.append(Observation(at, event.value))
             case events.Paused():
-                one = found[event.configuration]
                 one.outcome, one.reason = "paused", event.reason
                 one.units = one.earlier + event.units
             case events.Eliminated() | events.ConfigurationFailed():
-                one = found[event.configuration]
                 one.outcome = "eliminated" if isinstance(event, events.Eliminated) else "failed"
                 one.reason = event.reason
             case events.ChampionChanged():

@@ -17,8 +17,8 @@ from leaseboard.algorithms.events import Event, Finished, Started
 Made = TypeVar("Made")
 B = TypeVar("B", bound="Environment", default=Any)
 
-Run = Generator[Event, None, Any]
-"""What `Algorithm.run` returns: events, and at last the champion's model or None."""
+Run = Generator[Event, None, None]
+"""What `Algorithm.run` returns: events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,7 @@ class Algorithm(ABC, Generic[B]):
     def run(self, env: B, seed: int) -> Run:
         """Work against `env` until its budget ends, yielding every decision as an event.
 
-        All randomness comes from `seed`. The generator's return value is the champion's model,
-        or None.
+        All randomness comes from `seed`.
         """
 
 
@@ -225,15 +224,7 @@ def play(name: str, algorithm: Algorithm, env: Environment, seed: int) -> Run:
         settings=settings_of(algorithm),
         loss=algorithm.loss(env),
     )
-    run = algorithm.run(env, seed)
-    model = None
-    try:
-        while True:
-            yield next(run)
-    except StopIteration as stop:
-        model = stop.value
-    finally:
-        run.close()
+    yield from algorithm.run(env, seed)
     score = env.score()
     yield Finished(
         at=env.at,
@@ -243,7 +234,6 @@ def play(name: str, algorithm: Algorithm, env: Environment, seed: int) -> Run:
         direction=score.direction,
         metrics=dict(score.metrics),
     )
-    return model
 
 
 def _reason(algorithm: Algorithm, env: Environment) -> str:

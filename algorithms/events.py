@@ -14,7 +14,7 @@ import dataclasses
 import gzip
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -191,33 +191,20 @@ class ProbeFinished(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeaturesExpanded(Decision):
-    """Choice of new parents by apple: monomials by name, and the sizes of the expansion."""
+    """Choice of new parents by apple: monomials by name, and the sizes of the expansion.
 
-    epoch: int
+    Of parallel nodes the union of their parents, and how many each `found`.
+    """
+
     parents: tuple[str, ...]
     size: int
     degree: int
     configuration: int = 0
+    found: tuple[int, ...] = ()
 
     def measures(self) -> Mapping[str, float]:
-        return _expansion(self.size, self.degree, self.parents)
-
-    def notes(self) -> Mapping[str, Any]:
-        return {"features.parents": self.parents, "features.found": ()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParentsMerged(Decision):
-    """Union of the parents of apple's nodes: how many each found, and the union by name."""
-
-    found: tuple[int, ...]
-    parents: tuple[str, ...]
-    size: int
-    degree: int
-    configuration: int = 0
-
-    def measures(self) -> Mapping[str, float]:
-        return _expansion(self.size, self.degree, self.parents)
+        found = {"features": self.size, "features.degree": self.degree}
+        return found | {"features.parents": len(self.parents)}
 
     def notes(self) -> Mapping[str, Any]:
         return {"features.parents": self.parents, "features.found": self.found}
@@ -302,10 +289,6 @@ def of(events: Iterable[Event], kind: type[Kind]) -> list[Kind]:
     [ChampionChanged(at=7, configuration=2, previous=0)]
     """
     return [event for event in events if isinstance(event, kind)]
-
-
-def _expansion(size: int, degree: int, parents: Sequence[str]) -> Mapping[str, float]:
-    return {"features": size, "features.degree": degree, "features.parents": len(parents)}
 
 
 def to_json(event: Event) -> str:

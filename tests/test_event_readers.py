@@ -22,7 +22,6 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
     Measured,
     MonotonicityViolated,
-    ParentsMerged,
     Paused,
     ProbeFinished,
     Started,
@@ -49,9 +48,7 @@ EVERY = [
     Paused(at=30, configuration=1, units=30, reason="lease over"),
     Eliminated(at=40, configuration=2, reason="worse"),
     ConfigurationFailed(at=50, configuration=3, reason="diverged"),
-    FeaturesExpanded(at=60, epoch=1, parents=("x1", "x2"), size=12, degree=2),
-    ParentsMerged(at=70, found=(2, 3), parents=("x1", "x3", "x4"), size=30, degree=3,
-                  configuration=1),
+    FeaturesExpanded(at=60, parents=("x1", "x2", "x3"), size=12, degree=2, found=(2, 3)),
     ClassChampionChanged(at=75, configuration=1, label="red", previous=0),
     MonotonicityViolated(at=78, configuration=1, rows=1000, rise=0.01, worth=0.08),
     ExploitivenessViolated(at=79, configuration=1, rows=1000, fall=0.03),
@@ -72,8 +69,7 @@ OTHERWISE = {
     ChampionChanged: {"configuration": 1},
     TrialFinished: {"reward": 0.75},
     ProbeFinished: {"test_accuracy": 0.85},
-    FeaturesExpanded: {"size": 13, "parents": ("x1", "x9")},
-    ParentsMerged: {"found": (2, 4), "size": 31},
+    FeaturesExpanded: {"size": 13, "parents": ("x1", "x9"), "found": (2, 4)},
     ClassChampionChanged: {"label": "blue"},
     MonotonicityViolated: {"rise": 0.02, "worth": 0.16},
     ExploitivenessViolated: {"fall": 0.04},
@@ -132,7 +128,7 @@ def test_what_an_event_carries_reaches_mlflow(kind):
 def test_the_union_of_the_nodes_parents_is_in_mlflow():
     environment = tiny_environment("holdout")
     log = list(play("apple-parallel", registry.build("apple-parallel"), environment, seed=1))
-    (merged, *_) = of(log, ParentsMerged)
+    (merged, *_) = of(log, FeaturesExpanded)
     _, (run, *_), artifact = recorded(log)
     features = [(m.step, m.value) for m in run.metrics if m.key == "features"]
 

@@ -98,7 +98,6 @@ class Entrant:
         parents = dict.fromkeys(parent for each in expansions for parent in each)
         return events.FeaturesExpanded(
             at=at,
-            epoch=self.epoch,
             parents=tuple(readable(parent, names) for parent in parents),
             size=sum(learner.size for learner in self.learners),
             degree=max(learner.max_degree for learner in self.learners),
@@ -188,7 +187,6 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
                 yield from env.record(as_numbers(said))
         env.submit(as_numbers(outputs(learners, self.holdout(env).test.rows)))
         env.note({**metrics_of(learners), "expansions": float(champion.epoch)})
-        return learners
 
     def _race(
         self, env: HoldoutEnvironment, examples: Examples
@@ -277,8 +275,6 @@ def as_numbers(columns: Floats) -> Floats:
 def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:
     """Return the metrics of a champion next to its score, of many classes for all of them."""
     return {
-        "features_per_example": sum(learner.features_per_example for learner in learners),
-        "nonzeros_per_example": learners[0].mean_nonzeros,
         "monomials": float(sum(learner.size for learner in learners)),
         "degree": float(max(learner.max_degree for learner in learners)),
         "collisions": float(sum(learner.totals[DROPPED] for learner in learners)),

@@ -57,9 +57,8 @@ ctypedef struct Monomial:
 
 cpdef enum:
     # Places in a learner's `totals`: Σ 1 and Σ z² of μ; the labels' range, which VW starts at
-    # [0, 0]; examples; non-zero base features, constants counted; non-zero monomials; collisions
-    # dropped.
-    STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, EMITTED, DROPPED
+    # [0, 0]; examples; non-zero base features, constants counted; collisions dropped.
+    STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, DROPPED
 
 cpdef enum:
     CLAIMED, ROWS  # places in a table's `counts`: monomials, rows expanded
@@ -200,7 +199,7 @@ cdef class Expander:
         progressive loss VW prints) clamps to a range that includes the present label; so does
         the update here, but a prediction must not know its label.
         """
-        cdef int32_t grown = 0, emitted = 0
+        cdef int32_t grown = 0
         cdef float p, growth, square, z2, rate, norm, ppu, step
         w, g, inverse, v, z, totals = self.w, self.g, self.inverse, self.v, self.z, self.totals
         terms, moved = z + size, z + 2 * size
@@ -209,10 +208,8 @@ cdef class Expander:
             z[i] = v[i] * inverse[i]
             terms[i] = w[i] * z[i]
             grown += fabsf(z[i]) > 1
-            emitted += v[i] != 0
         totals[EXAMPLES] += 1
         totals[NONZEROS] += self.base + 1
-        totals[EMITTED] += emitted
         p = add_up(terms, size)
         prediction = clamp(p, totals[LOW], totals[HIGH])
         totals[LOW] = y if y < totals[LOW] else totals[LOW]

@@ -66,7 +66,7 @@ class MonomialLearner(ABC):
     records : ndarray of RECORD, shape (n_slots,)
     moments : ndarray of float64, shape (n_slots, 2)
         The sums of `ssm_score`.
-    totals : ndarray of float64, shape (8,)
+    totals : ndarray of float64, shape (7,)
     """
 
     table: ClassVar[bool] = True
@@ -80,7 +80,7 @@ class MonomialLearner(ABC):
         self.records: NDArray[Any] = np.zeros(n_slots, dtype=RECORD)
         self.records["inverse"][: len(scale) + 1] = 1 / UNSEEN
         self.moments = np.zeros((n_slots if moments else 0, 2))
-        self.totals = np.zeros(8)
+        self.totals = np.zeros(7)
 
     def learn(self, examples: Examples, target: int = 0) -> Floats:
         """Predict each example and then learn it (lines 3 and 4); return the predictions."""
@@ -116,11 +116,6 @@ class MonomialLearner(ABC):
         """s: the average number of non-zero base features, the constant counted."""
         return float(self.totals[kernel.NONZEROS] / max(self.totals[EXAMPLES], 1.0))
 
-    @property
-    def features_per_example(self) -> float:
-        """The average number of non-zero monomials that an example was expanded to."""
-        return float(self.totals[kernel.EMITTED] / max(self.totals[EXAMPLES], 1.0))
-
     @abstractmethod
     def _expander(self, rows: Rows) -> kernel.Expander:
         """Return the kernel that learns and predicts these rows."""
@@ -136,10 +131,8 @@ class GrowingLearner(MonomialLearner):
         Membership in P_k.
     """
 
-    def __init__(
-        self, scale: Doubles, rate: float, bits: int = 18, *, moments: bool = False
-    ) -> None:
-        super().__init__(scale, rate, bits, moments=moments)
+    def __init__(self, scale: Doubles, *given: Any, **named: Any) -> None:
+        super().__init__(scale, *given, **named)
         d, n_slots = len(scale), len(self.records)
         self.monomials: NDArray[Any] = np.zeros(n_slots, dtype=MONOMIAL)
         self.monomials["key"][:d], self.monomials["degree"][:d] = self.variable_keys, 1
@@ -300,12 +293,10 @@ class HashedLearner(GrowingLearner):
         The table, see `leaseboard.algorithms.apple.kernel.HashedExpander`.
     """
 
-    def __init__(
-        self, scale: Doubles, rate: float, bits: int = 18, *, moments: bool = False
-    ) -> None:
-        super().__init__(scale, rate, bits, moments=moments)
-        self.tags = np.zeros(1 << bits, dtype=np.uint8)
-        self.owners = np.zeros(1 << bits, dtype=np.uint64)
+    def __init__(self, scale: Doubles, *given: Any, **named: Any) -> None:
+        super().__init__(scale, *given, **named)
+        self.tags = np.zeros(1 << self.bits, dtype=np.uint8)
+        self.owners = np.zeros(1 << self.bits, dtype=np.uint64)
         self.counts = np.zeros(2, dtype=np.int64)
 
     def slots(self) -> Slots:

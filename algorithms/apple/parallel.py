@@ -107,7 +107,7 @@ class ParallelApple(Apple):
                 starts[i] = beyond(average, averages[i], step)
                 averages[i], known[i, :n] = average, now
                 if first:
-                    yield events.ParentsMerged(
+                    yield events.FeaturesExpanded(
                         at=n,
                         configuration=i,
                         found=tuple(int(node.parent.sum()) for node in nodes),
@@ -122,7 +122,6 @@ class ParallelApple(Apple):
         learner = averages[champion]
         env.submit(learner.predict(holdout.test.rows))
         env.note(metrics_of([learner]) | {"parents": float(learner.parent.sum())})
-        return (learner,)
 
 
 STEPS = (0.0, 0.5, 1.0, 2.0, 4.0)
@@ -241,7 +240,7 @@ class StagePoly(HoldoutAlgorithm):
                 learner.learn(example)
         losses = [learner.get_sum_loss() for learner in learners]
         champion = int(np.argmin(losses))
-        env.skip(n, losses[champion] / max(n, 1))
+        env.skip(n)
         yield events.ChampionChanged(at=env.at, configuration=champion, previous=None)
         predictions = [learners[champion].predict(line) for line in questions]
         env.submit(np.array(predictions, dtype=np.float32))

@@ -22,7 +22,7 @@ from leaseboard.algorithms.environments.stream import (
     one_model,
     require_finite,
 )
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.kernel import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import VANILLA, Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
@@ -259,25 +259,18 @@ class Offline(StreamAlgorithm):
         models.learn_many(stream.features[:cut], stream.labels[:cut], ones, found)
         yield from env.record(found[:cut, 0])
         models.predict_many(stream.features[cut : env.budget], found[cut:])
-        yield from env.record(found[cut:, 0], live=0)
+        yield from env.record(found[cut:, 0])
         score = float(env.score().value)
         yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=cut)
 
 
-PRESETS = {"icml-eval": "chacha", "flaml": "chacha-flaml", "literal": "chacha-literal"}
-"""The registered algorithm of each preset."""
-
-
 class _Published(OnlineModel):
-    """Base of models that know presets instead of names of algorithms, which are in files."""
+    """Base of models of the paper's rules."""
 
     def __init__(
-        self, seed: int = 0, preset: str = "icml-eval", max_pending: int = 10_000, **settings: Any
+        self, seed: int = 0, algorithm: str = "chacha", max_pending: int = 10_000, **settings: Any
     ) -> None:
-        self.preset = {name: each for each, name in PRESETS.items()}.get(preset, preset)
-        if self.preset not in PRESETS:
-            raise unknown("preset", preset, PRESETS)
-        super().__init__(seed, PRESETS[self.preset], max_pending, **settings)
+        super().__init__(seed, algorithm, max_pending, **settings)
 
 
 class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
@@ -287,7 +280,7 @@ class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
     ----------
     seed, max_pending
         See `OnlineAutoMLRegressor`.
-    preset : {"icml-eval", "flaml", "literal"}
+    algorithm : {"chacha", "chacha-flaml", "chacha-literal"}
         Rules of the evaluation that gave the paper's tables, of the authors' public program
         (FLAML's AutoVW), or of the printed text.
     **settings
@@ -301,7 +294,7 @@ class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
 
     Examples
     --------
-    >>> model = ChaChaRegressor(preset="flaml", b=3)
+    >>> model = ChaChaRegressor(algorithm="chacha-flaml", b=3)
     >>> for t in range(300):
     ...     x = {"a": t % 3 - 1.0, "b": t % 5 - 2.0}
     ...     prediction = model.predict_one(x)
@@ -316,7 +309,7 @@ class ChaChaClassifier(_Published, OnlineAutoMLClassifier):
 
     Parameters
     ----------
-    seed, preset, max_pending, **settings
+    seed, algorithm, max_pending, **settings
         See `ChaChaRegressor`.
 
     Attributes

@@ -105,10 +105,8 @@ class HoldoutEnvironment(PredictedEnvironment):
         self._test_labels = test.labels
         task = "classes" if holdout.classes else holdout.task
         super().__init__(train.labels, task, most, min(self.n_train, most))
-        self._squared_sum = 0.0
         self._test_error = math.nan
         self._given: Floats | None = None
-        self._warned: dict[str, float] = {}
 
     @property
     def metric(self) -> str:
@@ -134,14 +132,11 @@ class HoldoutEnvironment(PredictedEnvironment):
         if stop > self.budget:
             raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
         known = given[: max(0, self._end - self.at)]  # of the first pass
-        labels = self._labels[self.at :][: len(known)]
-        self._squared_sum += self._squared(known, labels)
         yield from self._scored(self._answers(known), stop)
 
-    def skip(self, n_examples: int, squared_loss: float) -> None:
-        """Count examples of a learner that reports only its mean squared loss on them."""
+    def skip(self, n_examples: int) -> None:
+        """Count examples of a learner that does not report its predictions."""
         self.at += n_examples
-        self._squared_sum += squared_loss * n_examples
 
     def submit(self, predictions: Floats) -> None:
         """Take the final predictions of the test rows, once; refused ones do not count."""
@@ -156,13 +151,12 @@ class HoldoutEnvironment(PredictedEnvironment):
         if self.holdout.task == "classification":
             said = known if self.holdout.classes else known > 0
             if len(np.unique(said)) == 1 < len(np.unique(labels)):
-                self._warned[ONE_CLASS] = 1.0
+                self.note({ONE_CLASS: 1.0})
         self._given = given.copy()
 
     def score(self) -> Score:
         """Return the test error, NaN before `submit`."""
-        squared = self._squared_sum / (min(self.at, self.n_train) or math.nan)
-        metrics = {"progressive_squared": squared, **self._notes, **self._warned}
+        metrics = dict(self._notes)
         if self.at:
             metrics["progressive"] = self._progressive
         return Score(self._test_error, self.metric, "min", metrics)
@@ -194,13 +188,6 @@ class HoldoutEnvironment(PredictedEnvironment):
     def _answers(self, known: Floats) -> Floats:
         """Return which of three and more classes each prediction names."""
         return known.argmax(axis=1).astype(np.float32) if self.holdout.classes else known
-
-    def _squared(self, known: Floats, labels: Floats) -> float:
-        """Return the sum of squared losses; of many classes those of -1 and 1 for each."""
-        if not self.holdout.classes:
-            return float(losses(known, labels).sum())
-        own = np.arange(known.shape[1]) == labels[:, None]
-        return float(losses(known, np.where(own, np.float32(1), np.float32(-1))).sum())
 
 
 class HoldoutAlgorithm(Algorithm[HoldoutEnvironment]):

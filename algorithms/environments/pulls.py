@@ -237,7 +237,6 @@ class PullsEnvironment(Environment):
             "test": math.nan if best.test is None else best.test,
             "trials": float(pulled),
             "failed_trials": float(self._failures.total()),
-            "arms_pulled": float(sum(count > 0 for count in self.pulls)),
         }
         for arm, pulls in zip(self.arms, self.pulls, strict=True):
             metrics[f"exploitation.{arm}"] = pulls / pulled

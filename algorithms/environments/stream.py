@@ -191,7 +191,6 @@ class StreamEnvironment(PredictedEnvironment):
         if stream.classes:
             _, first, places = np.unique(stream.labels, return_index=True, return_inverse=True)
             self._is_new = first[places] >= self.known()
-        self._model_examples = 0.0
         self._outside = outside
 
     def known(self) -> NDArray[np.int64]:
@@ -211,28 +210,18 @@ class StreamEnvironment(PredictedEnvironment):
             self._cost = session.finish()
 
     @property
-    def predictions(self) -> NDArray[np.float32]:
-        """Recorded predictions, shape (budget,); not yet meaningful from `at` on.
-
-        Of three and more classes the numbers of the likeliest, -1 for none.
-        """
-        return read_only(self._recorded)
-
-    @property
     def metric(self) -> str:
         """Name of the loss."""
         regression = self.stream.task == "regression"
         return "progressive_mse" if regression else "progressive_error"
 
-    def record(self, predictions: NDArray[np.floating], live: float = 1) -> Iterator[Measured]:
+    def record(self, predictions: NDArray[np.floating]) -> Iterator[Measured]:
         """Take the predictions of the next examples, made before their labels were learned.
 
         Parameters
         ----------
         predictions : ndarray of float, shape (n,)
             Finite, see `taken`. Of three and more classes probabilities, shape (n, m).
-        live : float
-            How many models learned these examples, in the mean: the cost in models times examples.
 
         Yields
         ------
@@ -252,13 +241,11 @@ class StreamEnvironment(PredictedEnvironment):
             certain = widened(given, n_classes)[np.arange(len(given)), labels.astype(np.intp)]
             self._certain[rows] = np.where(new, np.nan, certain)
         self._recorded[rows] = known
-        self._model_examples += live * (stop - start)
         yield from self._scored(known, stop)
 
     def score(self) -> Score:
         """Return the progressive loss, NaN before the first example, and further measures."""
-        live = self._model_examples / self.at if self.at else 0.0
-        metrics = {"models_per_example": live} | self._measures() | self._notes
+        metrics = self._measures() | self._notes
         return Score(self._progressive, self.metric, "min", metrics)
 
     def _measures(self) -> dict[str, float]:
@@ -323,25 +310,23 @@ def play(
     ----------
     env : StreamEnvironment
     learner : StreamLearner
-        It may say in `live` how many models learned an example of the last block.
     decided : callable
         Returns what the learner decided since the last call; where labels come later, it happens
         when it is reported.
     """
-    stream, end, held, models = env.stream, env.budget, list[NDArray[Any]](), 0.0
+    stream, end, held = env.stream, env.budget, list[NDArray[Any]]()
     moments = None if stream.moments is None else stream.moments[:end]
     block = stream.features[:end], stream.labels[:end]
     yield from decided()
     for said, found in env.arrival.play(learner, *block, moments):
         held.append(widened(found, len(stream.classes)))
-        models += getattr(learner, "live", 1.0) * len(found)
         due, rows = list(decided()), said.stop - env.at
         if not env.arrival.is_immediate:
             due = [replace(event, at=said.stop) for event in due]
         if due or rows >= BLOCK or said.stop == end:
-            measured = env.record(np.concatenate(held), models / rows)
+            measured = env.record(np.concatenate(held))
             yield from heapq.merge(measured, due, key=attrgetter("at"))
-            held, models = [], 0.0
+            held = []
 
 
 def widened(found: NDArray[Any], n_classes: int) -> NDArray[Any]:

@@ -79,8 +79,6 @@ class OneVsRest(Saved):
     arrived : list of int
         How many examples had been learned when each race began. Of these it learned the last
         `REMEMBERED` at once.
-    n_live, model_examples : int
-        Live models, and models times the examples that they have learned here.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
@@ -107,7 +105,6 @@ class OneVsRest(Saved):
         self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
         self.labels, self.weights = np.zeros((2, REMEMBERED), dtype=np.float32)
         self.arrived = [0]
-        self.model_examples = self.n_live = 0
         self.bind()
         self.numbers: dict[int, int] = {}
         self._events: list[tuple[int, Event]] = []
@@ -182,7 +179,6 @@ class OneVsRest(Saved):
 
     def learned(self, row: Floats, number: int, importance: float, due: list[int]) -> bool:
         """Note an example that all learned, and what is due; return whether there are events."""
-        self.model_examples += self.n_live
         for k in due:
             self.record(k, self.races[k].decide())
         at = self.at % REMEMBERED
@@ -237,9 +233,8 @@ class OneVsRest(Saved):
         return max(arrived + 1, arrived - min(arrived, REMEMBERED) + event.at) if k else event.at
 
     def record(self, k: int, events: Iterable[Event]) -> None:
-        """Take events of a race, which may have changed what is live."""
+        """Take events of a race."""
         self._events += ((k, event) for event in events)
-        self.n_live = sum(len(race.live) for race in self.races)
 
     def require_fit(self, schema: Schema) -> None:
         """See `Race.require_fit`, of each of the races."""
@@ -271,7 +266,6 @@ class OneVsRest(Saved):
             self.arrived.append(self.at)
             self.record(number - 1, events)
             for row, weight in zip(rows, weights.tolist(), strict=True):
-                self.model_examples += len(race.live)
                 race.calls.write(row)
                 if race.calls.learn(-1.0, weight):
                     self.record(number - 1, race.decide())

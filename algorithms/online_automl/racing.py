@@ -116,15 +116,10 @@ class StreamRace:
         Examples that will come; after the last label nothing is decided.
     late : Late
         What predicts while labels are pending.
-
-    Attributes
-    ----------
-    live : float
-        How many models learned an example of the last block, in the mean.
     """
 
     def __init__(self, race: Any, stream: Stream, end: int, late: Late) -> None:
-        self.race, self.end, self.live, self._stream = race, end, 0.0, stream
+        self.race, self.end, self._stream = race, end, stream
         self._events: list[Event] = [*race.open()]
         self._stretches = stream.stretches(end)
         self._rows, self._features = next(self._stretches)
@@ -171,11 +166,8 @@ class StreamRace:
         """Learn examples with the columns that have begun until a decision is due; take it."""
         race, ones = self.race, np.ones(len(labels), dtype=np.float32)
         if many := isinstance(race, OneVsRest):
-            before = race.model_examples
             found: Any = race.learn(features, labels.astype(np.int64))
-            self.live = (race.model_examples - before) / len(labels)
         else:
-            self.live = len(race.live)
             found = race.learn(features, labels, ones)
         if race.is_due() and (many or race.at < self.end):
             self._events += race.decide()

@@ -9,7 +9,6 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.chacha.presets import (
-    PRESETS,
     ChaChaClassifier,
     ChaChaRegressor,
     Flaml,
@@ -130,7 +129,7 @@ def test_one_slot_is_vanilla_exactly():
     for name in ("chacha-literal", "chacha-flaml", "chacha"):
         _, environment = run(name, {"b": 1})
 
-        assert np.array_equal(environment.predictions, vanilla.predictions)
+        assert np.array_equal(environment._recorded, vanilla._recorded)
 
 
 @pytest.mark.parametrize("tiny", [Tiny(), Tiny(classes=3)], ids=str)
@@ -138,7 +137,7 @@ def test_vanilla_predicts_as_vowpal_wabbit(tiny):
     vanilla, wheel = tiny_environment("stream", tiny), tiny_environment("stream", tiny)
     log = list(play("vanilla", Vanilla(), vanilla, seed=0))
     list(play("vw", registry.build("vw"), wheel, seed=0))
-    assert np.array_equal(vanilla.predictions, wheel.predictions)
+    assert np.array_equal(vanilla._recorded, wheel._recorded)
     assert vanilla.score().value == wheel.score().value
     assert log[0].capacity == 1
 
@@ -147,16 +146,16 @@ X = np.random.default_rng(0).normal(size=(600, 4))
 Y = X[:, 0] * X[:, 1]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("algorithm", ["chacha", "chacha-flaml", "chacha-literal"])
 @pytest.mark.parametrize(
     ("paper", "ours"),
     [(ChaChaRegressor, OnlineAutoMLRegressor), (ChaChaClassifier, OnlineAutoMLClassifier)],
 )
-def test_a_preset_is_its_registered_algorithm_also_in_files_and_pickles(
-    paper, ours, preset, tmp_path
+def test_a_model_is_its_registered_algorithm_also_in_files_and_pickles(
+    paper, ours, algorithm, tmp_path
 ):
     labels = Y if paper is ChaChaRegressor else np.where(Y > 0, "up", "down")
-    model, same = paper(preset=preset, b=3), ours(algorithm=PRESETS[preset], b=3)
+    model, same = paper(algorithm=algorithm, b=3), ours(algorithm=algorithm, b=3)
     for each in (model, same):
         each.learn_many(X, labels)
     model.about = {"target": "y", "columns": {}}
@@ -165,17 +164,15 @@ def test_a_preset_is_its_registered_algorithm_also_in_files_and_pickles(
 
     assert model.history == same.history
     for each in (paper.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), stream.model):
-        assert (type(each), each.preset) == (paper, preset)
+        assert (type(each), each.algorithm) == (paper, algorithm)
         assert [*map(to_json, each.history)] == [*map(to_json, model.history)]
         assert list(each.predict_many(X[:9])) == list(same.predict_many(X[:9]))
 
 
-def test_a_third_class_and_another_preset_are_refused_and_change_nothing():
+def test_a_third_class_is_refused_and_changes_nothing():
     model = ChaChaClassifier()
     model.learn_many(X[:9], ["a", "b"] * 4 + ["a"])
     before = model.dump()
     with pytest.raises(UsageError, match=r"^class 'c' is a third one, .* OnlineAutoMLClassifier"):
         model.learn_one({"x": 1.0}, "c")
     assert (model.dump(), model.classes) == (before, ["a", "b"])
-    with pytest.raises(UsageError, match=r"^unknown preset 'paper'; known: flaml, icml-eval, lit"):
-        ChaChaRegressor(preset="paper")
