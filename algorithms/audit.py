@@ -243,6 +243,7 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
     """
     found: dict[int, Configuration] = {}
     arm_of: dict[int, int] = {}
+    one: Any  # configuration of an event
     champion: int | None = None
     at, loss, metric = 0.0, "", ""
     for event in log:
