@@ -69,7 +69,7 @@ class Service:
         if self._stopped:
             return
         self._stopped = True
-        family = descendants(self.pid)
+        family = [self.pid, *descendants(self.pid)]
         deadline = time.monotonic() + STOP_SECONDS
         self._process.terminate()
         with suppress(subprocess.TimeoutExpired):

@@ -195,21 +195,21 @@ class FeatureMap:
             if isinstance(content, str):
                 key, number = self._key_of(space, name, part, content), 1.0
                 if key[1] != f"{part}={content}":
-                    parts.append((f"{part}=#code", code_of(content)))
+                    parts.append((f"{part}#code", code_of(content)))
             else:
                 key, number = (space, part), content
             known = self._origin(key)
             same = known is not None and known.column == name and known.part == what
             if math.isnan(number) and (known is None or (what and not same)):
                 continue
-            if key in found:
-                raise ValueError(f"feature {key[1]!r} comes twice in an example: give it once")
             if known and not same:
                 makers = [repr(of) for of in (known.column, name) if of != key[1]]
                 raise ValueError(
                     f"feature {key[1]!r} is also made of {' and of '.join(makers)}: rename one of"
                     " them"
                 )
+            if key in found:
+                raise ValueError(f"feature {key[1]!r} comes twice in an example: give it once")
             found[key] = number
             if known is None and name != key[1]:
                 value_of = key[1][len(part) + 1 :] if is_text else ""
@@ -251,7 +251,7 @@ class FeatureMap:
             return None
         if key[1] == f"{name}={text}":
             return known.place, -1, 0.0
-        coded = self._columns.get(("", f"{name}=#code"))
+        coded = self._columns.get(("", f"{name}#code"))
         return None if coded is None else (known.place, coded.place, code_of(text))
 
     def unknown(self, values: Values) -> dict[Key, Origin]:

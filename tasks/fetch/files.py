@@ -154,7 +154,10 @@ def read_csv(path: Path, texts: Collection[str] = ()) -> pd.DataFrame:
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
     if all(is_numeral(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
-    commas = table if layout[0] == "," else _arrow_table(path, layout, types, point=",")
+    may_have_commas = layout[0] != "," and any(
+        pa.types.is_string(column.type) and column.name not in texts for column in table.schema
+    )
+    commas = _arrow_table(path, layout, types, point=",") if may_have_commas else table
     for place, column in enumerate(table.schema):
         is_text = column.name in texts
         if pa.types.is_string(column.type) and pa.types.is_floating(commas[place].type):

@@ -204,7 +204,10 @@ def pass_through(path: Path, frame: pd.DataFrame, added: pd.DataFrame) -> pd.Dat
             written[name] = frame[name] if said.equals(written[name]) else written[name]
     taken = [name for name in added if name in written]
     if taken:
-        raise UsageError(f"the table has a column {taken[0]!r} of its own: rename it")
+        raise UsageError(
+            f"the table has a column {taken[0]!r} of its own: rename it, or leave --level out if"
+            " that adds it"
+        )
     return pd.concat([written, added], axis=1)
 
 

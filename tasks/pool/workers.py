@@ -49,6 +49,8 @@ class StoppedError(LeaseboardError):
 def _cut(path: Path, megabytes: float | None) -> None:
     """Leave out the middle of a longer log; remove an empty one. No writer may be running."""
     size = path.stat().st_size if path.is_file() else 0
+    if path.is_symlink() or path.is_dir():
+        return  # of the job's making
     if not size:
         path.unlink(missing_ok=True)
     elif megabytes is not None and size > (most := int(megabytes * 1e6)):

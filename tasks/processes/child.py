@@ -351,7 +351,10 @@ class Child:
         now = time.monotonic()
         if now - self._looked > _TREE_SECONDS:
             self._looked = now
-            self._tree[1:] = descendants(self.pid)
+            del self._tree[1:]
+            for pid in descendants(self.pid):
+                with suppress(psutil.Error):
+                    self._tree.append(psutil.Process(pid))
         cpu, memory = 0.0, 0
         for process in self._tree:
             with suppress(psutil.Error):

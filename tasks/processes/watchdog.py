@@ -11,8 +11,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-
-import psutil
+from pathlib import Path
 
 BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 PATIENCE_SECONDS = 10.0
@@ -26,7 +25,7 @@ class Watchdog:
         read, write = os.pipe()
         # Its own session: Ctrl-C in a terminal must not reach it before the run is over.
         self._process = subprocess.Popen(
-            [sys.executable, "-I", __file__, str(read)],
+            [sys.executable, "-I", "-S", __file__, str(read)],
             pass_fds=(read,),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -58,11 +57,15 @@ def set_option(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def descendants(pid: int) -> list[psutil.Process]:
-    """Return the processes below `pid`."""
-    with suppress(psutil.Error):
-        return psutil.Process(pid).children(recursive=True)
-    return []
+def descendants(pid: int) -> list[int]:
+    """Return the processes below `pid`, the nearest first; empty without ``/proc``."""
+    found: list[int] = []
+    todo = [pid]
+    while todo:
+        children = _children(todo.pop(0))
+        found += children
+        todo += children
+    return found
 
 
 def kill_tree(pid: int) -> None:
@@ -70,12 +73,11 @@ def kill_tree(pid: int) -> None:
 
     `pid` itself goes last: if it is a subreaper, orphans stay below it until then.
     """
-    with suppress(psutil.Error):
-        psutil.Process(pid).suspend()
+    _signal(pid, signal.SIGSTOP)
     kill_below(pid)
-    for kill in os.kill, os.killpg:
-        with suppress(ProcessLookupError, PermissionError):
-            kill(pid, signal.SIGKILL)
+    _signal(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def kill_below(pid: int) -> bool:
@@ -84,23 +86,38 @@ def kill_below(pid: int) -> bool:
     A process that a search missed, because it was forked meanwhile or because `pid` adopted it, is
     found by the next. `PATIENCE_SECONDS` bound the time.
     """
+    over: set[int] = set()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        found = [each for each in descendants(pid) if not is_over(each)]
+        found = set(descendants(pid)) - over
         if not found:
             return True
         for each in found:
-            with suppress(psutil.Error):
-                each.kill()
+            _signal(each, signal.SIGKILL)
+        over |= set(filter(is_over, found))
     return False
 
 
-def is_over(process: psutil.Process) -> bool:
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    return found
+
+
+def is_over(pid: int) -> bool:
     """Return whether a process has gone, or is a zombie."""
     try:
-        return process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
-    except psutil.Error:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
         return True
+    return status.rpartition(")")[2].split()[0] in "ZX"
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def main(fd: int) -> None:

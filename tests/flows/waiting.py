@@ -6,8 +6,6 @@ import os
 import socket
 import time
 
-import psutil
-
 from leaseboard.tasks.processes.watchdog import is_over
 
 _numbers = itertools.count(40 * os.getpid())
@@ -26,10 +24,7 @@ def until(holds, process=None, said=lambda: "", within=900.0):
 
 def has_ended(pid):
     """Return whether a process has gone, or is a zombie that its parent leaves."""
-    try:
-        return is_over(psutil.Process(pid))
-    except psutil.NoSuchProcess:
-        return True
+    return is_over(pid)
 
 
 def free_port():

@@ -43,6 +43,9 @@ FIRST = 200
 MOST = 16_384
 """Rows that are remembered at most."""
 
+MOST_FILLED = 128
+"""Values of a row that are not 0, in the mean, above which a fit takes too long."""
+
 ROUNDS, TREES, LEAST_ROUNDS = 100, 200, 10
 """Rounds of boosting for numbers and two classes; trees of more classes, and rounds at least."""
 
@@ -202,7 +205,8 @@ cdef class BoostedTrees(Member):
         if self.left > 0:
             return False
         self.totals[DUE] = self.totals[SEEN] + min(self.totals[SEEN], len(self.targets))
-        found = self._fit()
+        wide = self.totals[FILLED] > MOST_FILLED * self.totals[SEEN]
+        found = () if wide else self._fit()
         self.trees = found or self.trees
         return bool(found)
 
@@ -239,7 +243,8 @@ cdef class BoostedTrees(Member):
         self.__init__(n_features, n_classes, self.seed)
         rows, *rest = before["remembered"]
         if rows.shape[1]:  # else there was no column until now
-            self.remembered = np.pad(rows, ((0, 0), (0, n_features - rows.shape[1]))), *rest
+            np.asarray(self.window)[: len(rows), : rows.shape[1]] = rows
+            np.asarray(self.targets)[: len(rows)], np.asarray(self.worths)[: len(rows)] = rest
             for name in ("totals", "trees", "ahead"):
                 setattr(self, name, before[name])
 
