@@ -171,6 +171,27 @@ class RisingBandits(GrowthBased):
 class CostAwarePolicy(RisingPolicy):
     """Equation 16: how many trials of this arm the time left would pay for."""
 
+    def _begin(self) -> None:
+        super()._begin()
+        self._equal_shares = self.settings.turns == "seconds"
+
+    def _choose(self) -> int:
+        if not self._equal_shares:
+            return super()._choose()
+        waiting = int((self.candidates & (self.pulls == 0)).sum())
+        if waiting:
+            best = int(np.where(self.candidates, self.best, -np.inf).argmax())
+            left = self.problem.budget - self.costs.sum()
+            again = self.pulls[best] == 1 and self.best[best] > 0
+            again = again and self.costs[best] * (waiting + 1) <= left
+            return best if again else super()._choose()
+        after_one_more = self.costs + self.costs / np.maximum(self.pulls, 1)
+        return int(np.where(self.candidates, after_one_more, np.inf).argmin())
+
+    def _round_is_over(self) -> bool:
+        pulled = (self.pulls > 0) | ~self.candidates
+        return super()._round_is_over() or (self._equal_shares and bool(pulled.all()))
+
     def _steps_left(self, arm: int) -> float:
         """Return B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""
         c = float(self.costs[arm] / self.pulls[arm])
@@ -189,9 +210,21 @@ class RisingBanditsCost(GrowthBased):
     look_ahead : float
         The share of the trials still affordable that the bound looks ahead: 1 in the paper's
         equation 16; the authors' code takes 0.5.
+    turns : {"pulls", "seconds"}
+        Which of the candidates pulls next: each pulls once a round (the paper), or, after the
+        first round, the one that would have used the least of the budget after one more trial. In
+        the first round the best arm so far then gets its second trial before the arms that wait,
+        if it costs no more than their equal share of what is left.
+
+    Notes
+    -----
+    Departs from the paper with ``turns="seconds"``: rounds give an arm whose trials take a hundred
+    times as long as another's a hundred times its budget, however low its bound. With equal shares
+    arms are compared after every pull, as soon as each was pulled once.
     """
 
     look_ahead: Annotated[float, Field(gt=0, le=1)] = 1.0
+    turns: Literal["pulls", "seconds"] = "pulls"
 
     state: ClassVar[type[Policy]] = CostAwarePolicy
 
