@@ -215,6 +215,14 @@ class StreamEnvironment(PredictedEnvironment):
         regression = self.stream.task == "regression"
         return "progressive_mse" if regression else "progressive_error"
 
+    @property
+    def predictions(self) -> NDArray[np.float32]:
+        """Recorded predictions, shape (budget,); not yet meaningful from `at` on.
+
+        Of three and more classes the numbers of the likeliest, -1 for none.
+        """
+        return read_only(self._recorded)
+
     def record(self, predictions: NDArray[np.floating]) -> Iterator[Measured]:
         """Take the predictions of the next examples, made before their labels were learned.
 

@@ -52,7 +52,7 @@ def code_of(text: str) -> float:
     Examples
     --------
     >>> code_of("94110") < code_of("94111"), round(code_of("berlin"), 3)
-    (True, 0.5)
+    (True, 0.89)
     """
     return (hash_name(text, 0) % CODES + 1) / CODES
 

@@ -101,7 +101,7 @@ class Zeta(Algorithm[StreamEnvironment]):
                 errors = self.fade * errors + (1 - self.fade) * (said - y) ** 2
                 pool.learn(x, y, chosen)
             cost += float(pool.widths[chosen].sum()) * (stop - start)
-            yield from env.record(predictions, live=len(chosen))
+            yield from env.record(predictions)
         full = float(pool.widths.sum()) * max(env.budget, 1)
         env.note({"trained_share": cost / full})
 

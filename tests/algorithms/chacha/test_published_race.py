@@ -129,7 +129,7 @@ def test_one_slot_is_vanilla_exactly():
     for name in ("chacha-literal", "chacha-flaml", "chacha"):
         _, environment = run(name, {"b": 1})
 
-        assert np.array_equal(environment._recorded, vanilla._recorded)
+        assert np.array_equal(environment.predictions, vanilla.predictions)
 
 
 @pytest.mark.parametrize("tiny", [Tiny(), Tiny(classes=3)], ids=str)
@@ -137,7 +137,7 @@ def test_vanilla_predicts_as_vowpal_wabbit(tiny):
     vanilla, wheel = tiny_environment("stream", tiny), tiny_environment("stream", tiny)
     log = list(play("vanilla", Vanilla(), vanilla, seed=0))
     list(play("vw", registry.build("vw"), wheel, seed=0))
-    assert np.array_equal(vanilla._recorded, wheel._recorded)
+    assert np.array_equal(vanilla.predictions, wheel.predictions)
     assert vanilla.score().value == wheel.score().value
     assert log[0].capacity == 1
 

@@ -74,7 +74,7 @@ class _Hasty(Algorithm):
     def run(self, env, seed):
         at_once = StreamEnvironment(env.stream)
         list(one_model(at_once, LastLabel().predictor(1, "regression"), {}))
-        yield from env.record(at_once._recorded)
+        yield from env.record(at_once.predictions)
 
 
 def test_one_that_learns_at_once_is_found():

@@ -41,7 +41,7 @@ def test_many_classes_are_scored_by_the_likeliest_and_by_the_chance_of_what_came
     list(env.record(np.float32([[0.75, 0.25], [0.5, 0.5], [0.125, 0.5]])))
     score = env.score()
 
-    assert env._recorded.tolist() == [-1, 0, 0, 0, 0, 1]  # what was said, though new ones came
+    assert env.predictions.tolist() == [-1, 0, 0, 0, 0, 1]  # what was said, though new ones came
     assert (score.metric, score.value) == ("progressive_error", 5 / 6)
     assert score.metrics["error"] == 5 / 6
     expected = -np.log([1, 0.25, 0.125]).mean()  # but for the three that are new
@@ -52,7 +52,7 @@ def test_a_class_that_comes_for_the_first_time_is_always_an_error():
     env = classes([0, 1, 2, 2])
     list(env.record(np.eye(3)[[0, 1, 2, 2]]))
 
-    assert env._recorded.tolist() == [-1, -1, -1, 2]
+    assert env.predictions.tolist() == [-1, -1, -1, 2]
     assert env.score().value == 0.75
     assert env.score().metrics["log_loss"] == 0
 

@@ -178,8 +178,8 @@ def test_labels_that_come_later_fit_it_later():
     list(RefittedLightGBM().run(env, 0))
 
     known = trees(rows[:400], labels[:400], objective="regression")
-    assert env._recorded[501:] == pytest.approx(known.predict(rows[501:]), rel=1e-5, abs=1e-6)
-    assert (env._recorded[:101] == 0).all()
+    assert env.predictions[501:] == pytest.approx(known.predict(rows[501:]), rel=1e-5, abs=1e-6)
+    assert (env.predictions[:101] == 0).all()
 
 
 def test_classes_are_odds_of_two_and_probabilities_of_more():

@@ -96,7 +96,7 @@ def test_the_baselines_of_the_protocol_are_its_own(labels):
         env = StreamEnvironment(stream, arrival=arrival)
         ended(registry.build(name).run(env, 0))
         said = np.array(found)[-650:, part]
-        assert said == pytest.approx(env._recorded[-650:], rel=1e-3, abs=1e-4), name
+        assert said == pytest.approx(env.predictions[-650:], rel=1e-3, abs=1e-4), name
 
 
 def adversarial(delay, with_blocks, n=2000):

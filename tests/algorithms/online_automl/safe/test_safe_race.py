@@ -32,7 +32,7 @@ def predictions_of(algorithm, stream, seed=0):
         auditor(event)
         log.append(event)
     auditor.close()
-    return environment._recorded, log
+    return environment.predictions, log
 
 
 def cumulative(predictions, labels):
@@ -168,7 +168,7 @@ def test_classes_lose_few_nats_more_than_what_people_try_first():
     environment = StreamEnvironment(stream)
     for _ in play("x", OnlineAutoML(b=4), environment, seed=0):
         pass
-    metrics, margins = environment.score().metrics, environment._recorded
+    metrics, margins = environment.score().metrics, environment.predictions
     ridge, _ = predictions_of(registry.build("online-ridge"), stream)
     own, others = (np.cumsum(np.logaddexp(0, -m * stream.labels)) for m in (margins, ridge))
 
