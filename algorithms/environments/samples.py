@@ -337,7 +337,7 @@ class SamplesEnvironment(Environment):
     def score(self) -> Score:
         """Return the test accuracy of the champion trained in full, which is not charged.
 
-        Raises LeaseboardError if there is no champion, or it cannot be trained.
+        Raises LeaseboardError without a champion, or if it cannot be trained.
         """
         if self.champion is None:
             raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")

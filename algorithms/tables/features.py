@@ -195,7 +195,7 @@ class FeatureMap:
             if isinstance(content, str):
                 key, number = self._key_of(space, name, part, content), 1.0
                 if key[1] != f"{part}={content}":
-                    parts.append((f"{part}#code", code_of(content)))
+                    parts.append((f"{part}#code", code_of(content)))  # the loop reads it, too
             else:
                 key, number = (space, part), content
             known = self._origin(key)
