@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -183,7 +184,7 @@ def serve(
     uri = environment.tracking_uri()
     state = state_of(settings, home, STATE_PATIENCE)
     follower = Follower(uri, settings, state, lambda text: say(text, err=True))
-    with _listening(host, port) as listener:
+    with listening(host, port) as listener:
         follower.start()
         server = Server(follower, state, token, lambda: datetime.now(UTC))
         config = uvicorn.Config(
@@ -191,7 +192,10 @@ def serve(
             proxy_headers=False, server_header=False,
             timeout_graceful_shutdown=STOPPING,
         )  # fmt: skip
+        config.load()  # no request waits for it
         name = f"[{host}]" if ":" in host else host
+        gc.freeze()  # what is loaded by now stays: no request waits while it is looked through
+        gc.set_threshold(1000)
         sys.setswitchinterval(0.001)  # who answers waits less for who takes up a champion
         place = f"http://{name}:{listener.getsockname()[1]}"
         say(f"serving {settings.name} on {place}; stop with Ctrl-C", err=True)
@@ -199,7 +203,7 @@ def serve(
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket]:
+def listening(host: str, port: int) -> Iterator[socket]:
     """Return a socket that listens; UsageError if the place is taken."""
     import socket
 
@@ -211,6 +215,8 @@ def _listening(host: str, port: int) -> Iterator[socket]:
         said = f"--host {host} --port {port} cannot be used ({why}): name another"
         raise UsageError(said) from error
     with listener:
+        # An answer is written in two parts: the second does not wait until the first is confirmed.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 

@@ -64,7 +64,7 @@ def test_every_command_takes_a_file_of_any_name(call, world, monkeypatch):
     for name in ("linked.yml", "linked"):
         Path(name).symlink_to("sales.yaml")
     assert call("live", "update", "sales.yaml", "--local", "--at", at(0))[0] == 0
-    monkeypatch.setattr(live, "_listening", lambda *_: (_ for _ in ()).throw(UsageError("here")))
+    monkeypatch.setattr(live, "listening", lambda *_: (_ for _ in ()).throw(UsageError("here")))
     more = {"forget": ["--id", "0-1", "--reason", "test"], "update": ["--local"]}
     commands = {each.name for each in live.app.registered_commands} - {"init"}
     assert commands >= {"serve", "status", "promote", "forget"}

@@ -14,6 +14,7 @@ import psutil
 import pytest
 from mlflow.pyfunc.scoring_server.client import ScoringServerClient
 
+from leaseboard.flows.commands.live import listening
 from tests.flows.waiting import until
 from tests.tasks.live.world import World
 
@@ -216,3 +217,12 @@ def test_what_cannot_be_served_is_one_line(call, world, uri, taken, options, sai
     assert code == 64
     assert said.format(port=taken) in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_the_second_part_of_an_answer_does_not_wait_for_a_confirmation():
+    with (
+        listening("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+        listener.accept()[0] as connection,
+    ):
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
