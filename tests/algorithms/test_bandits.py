@@ -2,6 +2,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from leaseboard.algorithms.bandits import (
     Average,
@@ -36,6 +37,18 @@ def test_softmax_probabilities():
 
     assert p == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e)])
     assert softmax(np.array([0.0, 0.05]), 0.1)[1] == pytest.approx(1 / (1 + np.exp(-0.5)))
+
+
+@pytest.mark.parametrize(
+    ("policy", "setting"),
+    [(UpperConfidenceBound, "gamma"), (EpsilonGreedy, "epsilon"), (Softmax, "temperature"),
+     (MaxUcb, "alpha")],
+)  # fmt: skip
+def test_settings_are_not_negative_and_explore_at_first_as_published(policy, setting):
+    published = {"gamma": 1.0, "epsilon": 0.1, "temperature": 0.1, "alpha": 0.5}
+    assert getattr(policy(), setting) == published[setting]
+    with pytest.raises(ValidationError, match=setting):
+        policy(**{setting: -0.01})
 
 
 @pytest.mark.parametrize(

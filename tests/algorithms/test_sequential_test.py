@@ -60,6 +60,13 @@ def test_a_probability_is_between_0_and_1(alpha):
         SequentialTest().decision(alpha)
 
 
+def test_the_first_clip_is_twice_the_median_of_eleven_differences():
+    sizes = np.random.default_rng(3).permutation([1.0, 2, 3, 4, 5, 70, 80, 90, 100, 200, 300])
+    before = compared([0.0, *sizes[:10]])
+    assert (before.first_clip, len(before.waited)) == (0.0, 10)
+    assert before.update(sizes[10], 0.0).first_clip == 140.0
+
+
 @pytest.mark.parametrize("drawn", [(-1.0, 1.0), (-2.0, 1.0, 1.0), (-1.0, -1.0, 2.0)])
 def test_over_all_paths_of_a_fair_game_e_is_one_and_rarely_ever_large(drawn):
     n = 11 if len(drawn) == 2 else 7

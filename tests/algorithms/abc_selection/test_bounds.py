@@ -146,11 +146,21 @@ def test_a_rise_a_growth_and_a_fall_go_on_for_all_doublings_by_hand():
     )
 
 
+@pytest.mark.parametrize(("right", "before"), [(50, 100), (180, 200), (20, 400)])
+def test_a_rise_is_beyond_chance_from_two_deviations_of_two_samples(right, before):
+    p = right / before
+    least = 2 * math.sqrt(2 * p * (1 - p) / before)
+    small = probed(before, 9000, 4500, right)
+    for more in range(before - right):
+        large = Probe(rows=2 * before, test_rows=9000, train_correct=0, half_correct=right + more)
+        assert bounds.beyond_chance(small, large) == (more / before > least)
+
+
 class Given:
     """Estimator that gives an interval."""
 
     def __init__(self, kind, *interval):
-        self.kind, self.train_rows, self.t, self.interval = kind, 800, 200, interval
+        self.kind, self.train_rows, self.t, self.interval = kind, 900, 100, interval
 
     def __call__(self, _):
         return self.interval
@@ -185,7 +195,7 @@ def test_what_was_concluded_from_a_refuted_assumption_is_forgotten(tested):
     curve = [probed(100 * 2**i, 1000, right, 90 * 2**i) for i, right in enumerate(tested)]
     chosen = Prospect(index=0, lower=0.6, upper=0.92, curve=curve[:2])
     bounds.estimate(chosen, curve[2], Given("best", 0.55, 0.95))
-    lower, upper = lowered(0.55, curve, 800), raised(0.95, curve, 1000)
+    lower, upper = lowered(0.55, curve, 900), raised(0.95, curve, 1000)
     assert chosen.lower == (lower if lower < 0.55 else 0.6)
     assert chosen.upper == (upper if upper > 0.95 else 0.92)
     assert (lower < 0.55, upper > 0.95) == (tested[2] == 300, tested[0] == 300)

@@ -30,6 +30,40 @@ def halves(intervals, prediction=0.0):
     )
 
 
+@pytest.mark.parametrize("level", [300.0, -300.0])
+def test_an_answer_that_comes_later_is_learned_by_its_distance(level):
+    labels = level + np.random.default_rng(1).normal(size=400)
+    at_once, later = Intervals(), Intervals(later=True)
+    for label in labels:
+        asked = later.ask(level)
+        later.update(label, level, asked, 0)
+        at_once.follow(label, level)
+    assert halves(later, level) == pytest.approx(halves(at_once, level))
+    assert 0.3 < halves(later, level)[0] < 1.0
+
+
+def test_metrics_of_intervals_are_counts_of_what_came_after_the_first_thousand():
+    """Nine in ten are covered by intervals of labels that are uniform."""
+    labels = np.random.default_rng(2).uniform(-1, 1, 4 * WINDOW)
+    intervals, held, widths = Intervals(), [], []
+    for label in labels.astype(np.float32):
+        low, high = intervals.around(0.0, 0.9)
+        held.append(low <= label <= high)
+        widths.append(high - low)
+        step(intervals, label)
+        if len(held) == 2 * WINDOW - 1:
+            assert intervals.notes(0.5).keys() == {
+                "coverage", "unbounded_intervals", "interval_width"
+            }  # fmt: skip
+    covered = np.array(held[WINDOW:])
+    found = intervals.notes(0.5)
+    assert found["coverage"] == covered.mean()
+    assert found["unbounded_intervals"] == 0.0
+    assert found["interval_width"] == pytest.approx(2 * np.mean(widths[WINDOW:]), rel=1e-5)
+    missed = worst(~covered[:, None])[0]
+    assert found["coverage_in_worst_window"] == pytest.approx(1 - missed / WINDOW)
+
+
 def worst(missed, window=WINDOW):
     """Return the most misses in a window, by level, of an array of shape (n, n_levels)."""
     total = np.concatenate((np.zeros((1, missed.shape[1])), np.cumsum(missed, axis=0)))
