@@ -210,8 +210,7 @@ class Run:
         keys, rule = [entry.key for entry in self._planned], self._suite.tracking.configurations
         tracker = Tracker(self._uri, self._suite.name, keys, rule=rule)
         with suppress(OSError):  # a full disk costs the links alone
-            place = json.dumps(tracker.place).encode()
-            results.write_atomically(self._out / results.MLFLOW_FILE, place)
+            results.write_atomically(self._out / results.MLFLOW_FILE, json.dumps(tracker.place))
         return tracker
 
     def _submit(self, entry: Planned) -> Future[Attempt]:
@@ -339,11 +338,9 @@ def benchmark(
                     known = results.place_in_mlflow(out)
                     state = _state(suite, outcome.results, uri)
                     known |= {"state": state, "links": outcome.about["links"]}
-                    content = json.dumps(known).encode()
-                    results.write_atomically(out / results.MLFLOW_FILE, content)
+                    results.write_atomically(out / results.MLFLOW_FILE, json.dumps(known))
         else:
-            content = suite.model_dump_json(indent=1).encode()
-            results.write_atomically(out / results.SUITE_FILE, content)
+            results.write_atomically(out / results.SUITE_FILE, suite.model_dump_json(indent=1))
     for problem in outcome.problems:
         say(f"leaseboard: {problem}", err=True)
     return outcome

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.events import Event
     from leaseboard.tasks.jobs.checks import Diagnostic
     from leaseboard.tasks.jobs.job import Job, Result
-    from leaseboard.tasks.pool.workers import Attempt
     from leaseboard.tasks.score.summary import Compared
 
 OUT = Path("runs/race")
@@ -95,15 +94,14 @@ def race(
         for job in jobs[:asked]:
             with suppress(UserFileError):  # its run reports that
                 require_model(job.name, describe(job.algorithm, job.settings).environment)
-    attempts: list[Attempt] = []
+    results: list[Result] = []
     out = output_folder(OUT)
     for number, job in enumerate(jobs):
-        if number == asked and not any(each.result.status == "ok" for each in attempts):
+        if number == asked and not any(result.status == "ok" for result in results):
             break  # the baselines have nothing to be compared with
-        attempts.append(_run(job, out))
+        results.append(_run(job, out))
         if number < asked:
-            _show(attempts[-1].result, as_json=as_json)
-    results = [attempt.result for attempt in attempts]
+            _show(results[-1], as_json=as_json)
     with redirect_stdout(sys.stderr) if as_json else nullcontext():  # the JSON stays alone
         if any(result.status == "ok" for result in results):
             found = compared(results, suite)
@@ -112,7 +110,7 @@ def race(
             whole = [n for n in range(asked) if results[n].status == "ok"]
             if register is not None and whole:
                 best = min(whole, key=lambda n: order.index(results[n].name))
-                _register(register, jobs[best], attempts[best])
+                _register(register, jobs[best], results[best])
     ended = [{"ok": 0, "skipped": 3}.get(result.status, 2) for result in results[:asked]]
     return 2 if 2 in ended else min(ended)
 
@@ -128,7 +126,7 @@ def _contender(algorithm: str, given: dict[str, Any]) -> dict[str, Any]:
     return {"algorithm": algorithm, "settings": own, "environment": shared}
 
 
-def _run(job: Job, out: Path) -> Attempt:
+def _run(job: Job, out: Path) -> Result:
     """Run a job in a folder of its own; only wrong usage and interruptions are raised.
 
     Untrusted code runs in a worker, as in a suite.
@@ -150,9 +148,9 @@ def _run(job: Job, out: Path) -> Attempt:
         shutil.rmtree(home)
         raise
     log = home / EVENTS
-    result = replace(made.result, events=str(log) if log.exists() else None)
+    result = replace(made, events=str(log) if log.exists() else None)
     write_result(home, result)
-    return replace(made, result=result)
+    return result
 
 
 def _show_budget(shown: Activity, event: Event) -> None:
@@ -255,11 +253,10 @@ def _show_all(results: list[Result], found: Compared, *, diagnosed: bool) -> Non
             say(line)
 
 
-def _register(name: str, job: Job, attempt: Attempt) -> None:
+def _register(name: str, job: Job, result: Result) -> None:
     """Register the model that was found; UsageError if its score cannot be compared."""
     from leaseboard.tasks.models.winner import barred, fit
 
-    result = attempt.result
     if why := barred(result):
         raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
     with terminable():

@@ -78,8 +78,7 @@ def merge(folders: list[Path], out: Path) -> Merged:
         shutil.rmtree(results.job_folder(out, key))
     results.assemble(out, kept)
     if suite is not None:
-        content = suite.model_dump_json(indent=1).encode()
-        results.write_atomically(out / results.SUITE_FILE, content)
+        results.write_atomically(out / results.SUITE_FILE, suite.model_dump_json(indent=1))
     written = [result for result in kept if result.status != UNDONE]
     return Merged(written, suite, comparison, len(new))
 

@@ -106,7 +106,7 @@ class DamagedError(ValueError):
     """Error of a result that was changed or damaged; the text says how."""
 
 
-def dump_result(result: Result, log: Log | None) -> bytes:
+def dump_result(result: Result, log: Log | None) -> str:
     """Return the content of ``result.json``: `result`, and its log, if any.
 
     Examples
@@ -115,16 +115,16 @@ def dump_result(result: Result, log: Log | None) -> bytes:
     >>> made = Result(**fields, seed=1, environment_seed=2, repetition=0, status="ok", score=0.5)
     >>> load_result(dump_result(made, None)) == (made, None)
     True
-    >>> load_result(dump_result(made, None).replace(b"0.5", b"0.4"))
+    >>> load_result(dump_result(made, None).replace("0.5", "0.4"))
     Traceback (most recent call last):
         ...
     leaseboard.tasks.folder.results.DamagedError: was changed after it was written
     """
     content = plain(result) | {"log": log and log._asdict(), "format": FORMAT}
-    return json.dumps(content | {"checksum": digest_of(content)}, indent=1).encode()
+    return json.dumps(content | {"checksum": digest_of(content)}, indent=1)
 
 
-def load_result(content: bytes) -> tuple[Result, Log | None]:
+def load_result(content: bytes | str) -> tuple[Result, Log | None]:
     """Return the result and its log; DamagedError unless the checksum fits."""
     try:
         fields = from_json(content)
@@ -262,19 +262,16 @@ def put_back(out: Path) -> None:
         shutil.rmtree(scratch)
 
 
-def discard_unfinished(out: Path) -> list[str]:
-    """Remove the folders of jobs that were cut off; return their keys."""
+def discard_unfinished(out: Path) -> None:
+    """Remove the folders of jobs that were cut off."""
     put_back(out)
-    cut = []
     for folder in out.glob("jobs/*"):
         if (folder / RESULT).is_file():
             _discard_parts(folder)
         elif folder.is_dir():
-            cut.append(folder.name)
             shutil.rmtree(folder)
     if out.is_dir():
         _discard_parts(out)
-    return sorted(cut)
 
 
 def _discard_parts(folder: Path) -> None:
@@ -387,10 +384,10 @@ def locked(out: Path, *, shared: bool = False) -> Iterator[None]:
         yield
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a file that is either whole or not there, also after a power cut."""
-    with replacing(path) as part, part.open("wb") as file:
-        file.write(content)
+    with replacing(path) as part, part.open("w", encoding="utf-8") as file:
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
 

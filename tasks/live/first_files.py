@@ -148,7 +148,7 @@ def _write_new(path: Path, text: str) -> None:
     if path.exists():
         raise UsageError(f"{str(path)!r} exists, and is yours: remove it to have it written again")
     try:
-        write_atomically(path, text.encode())
+        write_atomically(path, text)
     except OSError as error:
         raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}") from error
 

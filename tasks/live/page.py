@@ -35,7 +35,7 @@ def build(record: ModelRecord, folder: Path) -> Path:
         answers=[said[:3], said[3:]],
     )
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / PAGE, html.encode())
+    write_atomically(folder / PAGE, html)
     return folder / PAGE
 
 

@@ -248,15 +248,13 @@ class Attempt:
     """Result of a job, and what it left behind."""
 
     result: Result
-    folder: Path | None = None
-    """Folder of the job's files, in the run folder."""
     files: dict[str, bytes] | None = None
-    """Files of a job on another machine, by name, in place of the folder."""
+    """Files of a job on another machine, by name; else they are in the job's folder."""
 
 
 def run_one(
     job: Job, folder: Path, *, here: bool = False, sinks: tuple[Sink, ...] = ()
-) -> Attempt:
+) -> Result:
     """Run one job to its end: a failure is a result; only wrong usage and Ctrl-C are raised.
 
     - `folder`: gets the job's files.
@@ -265,15 +263,14 @@ def run_one(
     """
     if not here and is_untrusted(job):
         with WorkerPool(1, Limits()) as pool:
-            return Attempt(pool.run(job, "", folder), folder)
+            return pool.run(job, "", folder)
     try:
-        result = run_job(job, folder, sinks=sinks)
+        return run_job(job, folder, sinks=sinks)
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
         log = functools.partial((folder / LOG).write_text, encoding="utf-8")
-        return Attempt(failed(job, *ended(error, log)), folder)
-    return Attempt(result, folder)
+        return failed(job, *ended(error, log))
 
 
 RunsJobs = Callable[[Job, str, Prepared | None], Attempt]
@@ -286,7 +283,7 @@ def run_planned(
     """Run a planned job in a process of `pool`; its files go to a folder of `out`."""
     try:
         folder = results.begin(out, key)
-        return Attempt(pool.run(job, key, folder, prepared), folder)
+        return Attempt(pool.run(job, key, folder, prepared))
     except OSError as error:
         return Attempt(failed(job, *verdict(error), key=key))
 
@@ -299,10 +296,9 @@ def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None
         tempfile.TemporaryDirectory("", results.SCRATCH, out, ignore_cleanup_errors=True) as name,
     ):
         result = lasting_pool(limits).run(job, "", Path(name), prepared)
-        home = results.begin(out, result.key)
-        shutil.copytree(name, home, dirs_exist_ok=True)
+        shutil.copytree(name, results.begin(out, result.key), dirs_exist_ok=True)
         results.finish(out, result)
-        return Attempt(result, home)
+        return Attempt(result)
 
 
 _STARTING = threading.Lock()

@@ -315,10 +315,10 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
         pictures=pictures(made.found.board),
     )
     if suite is not None:  # only now: what cannot be compared leaves the folder unchanged
-        write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1).encode())
-    rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics])).encode()
+        write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1))
+    rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics]))
     write_atomically(out / DIAGNOSTICS, rows)
-    write_atomically(out / PAGE, content.encode())
+    write_atomically(out / PAGE, content)
     return out / PAGE
 
 

@@ -139,7 +139,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write `baseline`; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with naming(path):
-        write_atomically(path, baseline.to_json().encode())
+        write_atomically(path, baseline.to_json())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,43 +1,32 @@
 """The frame of results, a row for each job, and the measures that may replace the score."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import DIRECTIONS, MEANS, SKILL, of_logarithm
 from leaseboard.tasks.jobs.job import UNDONE, Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
-MAPPINGS = ("metrics", "champion", "settings", "environment_options", "data_facts")
-"""Columns that hold a mapping; ``results.parquet`` stores them as JSON text."""
 
 
 def to_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """Return one row a result, in order; mappings stay mappings."""
+    """Return one row a result, in order."""
     rows = [[getattr(result, name) for name in COLUMNS] for result in results]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
-    """Return a checked frame with every column of `Result`, its mappings decoded.
+    """Return a frame as `to_frame` does, with scores that are numbers.
 
-    Raises UsageError if a column is missing, or two results claim the same algorithm, data and
-    repetition.
+    Raises UsageError if two results claim the same algorithm, data and repetition.
     """
-    frame = results.copy() if isinstance(results, pd.DataFrame) else to_frame(results)
-    for name in COLUMNS:
-        if name not in frame.columns:
-            raise UsageError(f"results without a column {name!r}: they are of another version")
-    for name in MAPPINGS:
-        frame[name] = [_decoded(value) for value in frame[name]]
-    frame["name"] = frame["name"].where(frame["name"] != "", frame["algorithm"])
-    frame["score"] = frame["score"].astype("float64")
+    frame = results if isinstance(results, pd.DataFrame) else to_frame(results)
+    frame = frame.astype({"score": "float64"})
     repeated = frame.duplicated(["name", "data", "repetition"])
     if repeated.any():
         label, data, repetition = frame.loc[repeated, ["name", "data", "repetition"]].iloc[0]
@@ -71,13 +60,6 @@ def rows_cut(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
         text = f"{least:,.0f}" + (f" to {most:,.0f}" if most > least else "")
         parts.append(f"{names.get(data, data)}: {text} of {whole:,.0f}")
     return f"Rows used: {'; '.join(parts)}." if parts else ""
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, str):
-        return json.loads(value) if value else {}
-    # pandas writes NaN for a missing mapping
-    return {} if isinstance(value, float) or value is None else dict(value)
 
 
 def describe_metrics(metrics: Mapping[str, float], best: str = "") -> str:
@@ -128,13 +110,6 @@ def describe_scores(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
     return " ".join(parts)
 
 
-def direction_of(name: str) -> str:
-    """Return whether less or more of a metric is better; UsageError if there is none of a name."""
-    if name not in DIRECTIONS:
-        raise unknown("metric", name, DIRECTIONS)
-    return DIRECTIONS[name]
-
-
 def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the frame of results with a measure in the place of the score.
 
@@ -142,9 +117,8 @@ def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
     Raises UsageError if no job has it.
     """
-    direction = direction_of(name)
     values = [each.get(name, math.nan) for each in frame["metrics"]]
-    found = frame.assign(score=values, metric=name, direction=direction)
+    found = frame.assign(score=values, metric=name, direction=DIRECTIONS[name])
     measured = set(found.loc[found["score"].notna(), "data"])
     if not measured:
         raise UsageError(f"no job has the metric {name!r}: take another, or rank by the score")

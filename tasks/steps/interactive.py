@@ -190,7 +190,7 @@ def race(
         for number, job in enumerate(suite.jobs()):
             place = home / f"{number}"
             place.mkdir()
-            results.append(run_one(job, place, here=True).result)
+            results.append(run_one(job, place, here=True))
             shutil.rmtree(place)
     return Leaderboard(tuple(results), compared(results, suite))
 

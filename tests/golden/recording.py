@@ -27,8 +27,8 @@ from leaseboard.algorithms.checks import WITH_CLASSES, Tiny, tiny_environment
 from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.algorithms.events import Event
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
+from tests.environments import environment_of
 
 FOLDER = Path(__file__).parent
 LIBRARIES = FOLDER / "libraries"
@@ -115,7 +115,7 @@ def _on(data: Data, name: str) -> Environment:
     options = {"protocol": data.protocol} if data.protocol else {}
     job = Job(name, data.reference, 1, 0, environment=options, budget=data.budget)
     table = _table(data.reference)
-    return environments.make(kind, table, job)
+    return environment_of(kind, table, job)
 
 
 _table = cache(load)

@@ -34,7 +34,7 @@ def rows():
 WRITERS = {
     "events.jsonl.gz": lambda path: write_log(path, EVENTS),
     "results.parquet": lambda path: results.assemble(path.parent, rows()),
-    "result.json": lambda path: results.write_atomically(path, NOISE.encode()),
+    "result.json": lambda path: results.write_atomically(path, NOISE),
 }
 
 

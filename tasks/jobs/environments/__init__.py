@@ -82,7 +82,10 @@ class KindOptions:
         return ()
 
     def make(self, dataset: Dataset, job: Job, parts: Any = None) -> Environment:
-        """Return the environment of `job` on `dataset`, with the job's seed and budget."""
+        """Return the environment of `job` on `dataset`, with the job's seed and budget.
+
+        `parts` are those that `parts` made for this or another job with the same ``shared_by``.
+        """
         raise NotImplementedError
 
 
@@ -141,15 +144,6 @@ def facts_of_parts(options: KindOptions, dataset: Dataset, seed: int) -> dict[st
         train, test = (dataset.target.cat.codes.to_numpy()[rows] for rows in (parts[0], parts[-1]))
         facts |= {"majority_tested": float(np.mean(test == np.bincount(train).argmax()))}
     return facts
-
-
-def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Environment:
-    """Return the environment of `kind` on `dataset`, with the job's options, seed and budget.
-
-    `parts` are those that `parts` made for this or for another job with the same ``shared_by``.
-    """
-    made: Environment = resolve(kind, job.environment).make(divided(dataset, job), job, parts)
-    return made
 
 
 def _model(kind: str) -> Any:

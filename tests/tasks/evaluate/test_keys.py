@@ -11,11 +11,11 @@ from leaseboard.tasks.evaluate import probes
 from leaseboard.tasks.evaluate.probes import RecordedProbes
 from leaseboard.tasks.evaluate.replay import StoredTrials
 from leaseboard.tasks.fetch.loading import load as load_again
-from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.environments import pulls
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.machine import versions
 from leaseboard.tasks.processes.child import Called, Ending
+from tests.environments import environment_of
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 load = functools.cache(load_again)
@@ -30,7 +30,7 @@ def a_trial():
 def a_probe(learner="LogisticRegression"):
     options = {"configurations": 8, "initial_rows": 50}
     job = Job("abc", "sklearn:wine", 0, 0, environment=options)
-    made = environments.make("samples", load("sklearn:wine"), job)._probes
+    made = environment_of("samples", load("sklearn:wine"), job)._probes
     learners = [configuration["learner"] for configuration in made.configurations]
     made.measure(learners.index(learner), 100, 20)
 

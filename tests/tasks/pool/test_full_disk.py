@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.tasks.evaluate import trials
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.pool.workers import run_one
+from tests.environments import environment_of
 
 ARM = {"space": "fast", "arms": ["gaussian_nb"]}
 LISTED = {"configurations": 2, "initial_rows": 50}
@@ -52,8 +52,8 @@ def test_it_is_skipped_with_what_to_do_and_runs_when_there_is_space(
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     with monkeypatch.context() as patch:
         patch.setattr(f"leaseboard.{place}", fault)
-        ended = run_one(work, tmp_path).result
-    again = run_one(work, tmp_path).result
+        ended = run_one(work, tmp_path)
+    again = run_one(work, tmp_path)
 
     assert (ended.status, again.status) == ("skipped", "ok"), ended.reason
     assert ended.reason.startswith("the disk is full")
@@ -62,7 +62,7 @@ def test_it_is_skipped_with_what_to_do_and_runs_when_there_is_space(
 
 def test_a_trial_that_finds_no_space_is_not_recorded(tmp_path, monkeypatch):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path))
-    env = environments.make("pulls", load(POLICY.data), POLICY)
+    env = environment_of("pulls", load(POLICY.data), POLICY)
     env._trials.limits = None
     with monkeypatch.context() as patch:
         patch.setattr(trials, "_fit", full)

@@ -11,6 +11,7 @@ from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import group
+from tests.environments import environment_of
 
 KINDS = [
     ("apple", {}),
@@ -88,7 +89,7 @@ def test_what_is_asked_for_is_done_and_is_another_job(table, algorithm, given):
 @pytest.mark.parametrize(("algorithm", "given"), KINDS[5:])
 def test_folds_respect_time_and_groups(table, algorithm, given, by):
     job, kind, dataset, (train, *_), _ = opened(algorithm, table, split=by, **given)
-    env = environments.make(kind, dataset, job)
+    env = environment_of(kind, dataset, job)
     train = np.asarray(train)
     days, shops = dataset.features["day"].to_numpy(), dataset.features["shop"].astype(str)
     rule = env._fits._rule

@@ -9,9 +9,10 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch.dataset import Dataset, RawTable, finish
 from leaseboard.tasks.fetch.dataset import Options as DataOptions
-from leaseboard.tasks.jobs.environments import make, resolve
+from leaseboard.tasks.jobs.environments import resolve
 from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
 from leaseboard.tasks.jobs.job import Job
+from tests.environments import environment_of
 
 
 def dataset(target="y", **columns):
@@ -70,13 +71,13 @@ def test_many_classes_are_numbers_or_two_sides():
 
 def test_what_separates_two_classes_leaves_more_out():
     data = dataset(a=np.arange(30.0), y=pd.Categorical(list("pqr") * 10))
-    env = make("holdout", data, Job("apple", "t", 0, 0))
+    env = environment_of("holdout", data, Job("apple", "t", 0, 0))
 
     assert not env.bars(registry.build("apple"))
     for name in ("apple-parallel", "stage-poly"):
         why = env.bars(registry.build(name))
         assert why.startswith("separates two classes, and the data have 3: set positive to")
-    assert not make(
+    assert not environment_of(
         "holdout", data, Job("stage-poly", "t", 0, 0, environment={"positive": "p"})
     ).bars(registry.build("stage-poly"))
 
@@ -122,9 +123,9 @@ def test_the_budget_is_the_passes_over_the_training_rows():
         algorithm="linear", data="file:t", seed=0, environment_seed=0, environment={"passes": 3}
     )
 
-    assert make("holdout", data, job).budget == 24
+    assert environment_of("holdout", data, job).budget == 24
     with pytest.raises(UsageError, match=r"budget 0\.5 must be a whole number"):
-        make(
+        environment_of(
             "holdout",
             data,
             Job(algorithm="linear", data="", seed=0, environment_seed=0, budget=0.5),

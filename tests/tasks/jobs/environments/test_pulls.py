@@ -15,6 +15,7 @@ from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.environments import pulls
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
+from tests.environments import environment_of
 
 WINE = {"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]}
 GAUSSIANS = "synthetic:seven-gaussians?rows=5000"
@@ -25,7 +26,7 @@ def job(algorithm="average", data="sklearn:wine", budget=8.0, environment=WINE, 
 
 
 def played(job, dataset=None):
-    env = environments.make("pulls", dataset or load(job.data), job)
+    env = environment_of("pulls", dataset or load(job.data), job)
     auditor = Auditor()
     for event in play(job.algorithm, registry.build(job.algorithm, job.settings), env, job.seed):
         auditor(event)
@@ -35,7 +36,7 @@ def played(job, dataset=None):
 
 def test_a_regression_needs_a_space_of_regressors():
     with pytest.raises(UsageError, match=r"is for classification.* or leave it out"):
-        environments.make("pulls", load("sklearn:diabetes"), job(data="sklearn:diabetes"))
+        environment_of("pulls", load("sklearn:diabetes"), job(data="sklearn:diabetes"))
     env = played(
         job(data="sklearn:diabetes", environment={"space": "tables-regression", "arms": ["ridge"]})
     )
@@ -58,7 +59,7 @@ def test_a_space_that_is_not_named_is_of_the_datas_task(algorithm, data, space, 
     assert plain == named
     assert (
         tuple(spaces.load_space(space).arms)
-        == environments.make("pulls", load(data), job(algorithm, data, 30.0, {})).arms
+        == environment_of("pulls", load(data), job(algorithm, data, 30.0, {})).arms
     )
 
 
@@ -95,7 +96,7 @@ def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
     data = load(GAUSSIANS)
     data.features["arm1"] = data.features["arm1"].where(data.features["arm1"] < 0.9)
     with pytest.raises(DataError, match="column 'arm1' is not an arm's feedback"):
-        environments.make("pulls", data, job(data=GAUSSIANS, environment={"protocol": "table"}))
+        environment_of("pulls", data, job(data=GAUSSIANS, environment={"protocol": "table"}))
     with pytest.raises(UsageError, match="cost no cpu_seconds"):
         played(job("c-ucb", GAUSSIANS, 5.0, {"protocol": "table", "unit": "cpu_seconds"}))
     with pytest.raises(UsageError, match="no hyperparameters to tune jointly"):
@@ -143,5 +144,5 @@ def test_another_content_of_a_space_is_another_job(tmp_path):
 @pytest.mark.parametrize("unit", get_args(Unit))
 def test_every_unit_has_a_budget_of_its_own_if_none_is_given(unit):
     given = job(budget=None, environment={**WINE, "unit": unit})
-    made = environments.make("pulls", load("sklearn:wine"), given)
+    made = environment_of("pulls", load("sklearn:wine"), given)
     assert (made.unit, made.budget) == (unit, pulls.DEFAULT_BUDGET[unit])

@@ -10,6 +10,7 @@ from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.environments import systems
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
+from tests.environments import environment_of
 
 DATA = "synthetic:waveform?rows=3000&seed=0"
 QUICK = [
@@ -97,7 +98,7 @@ def test_a_job_is_scored_on_the_test_rows(tmp_path):
 
 
 def test_all_rows_but_the_test_rows_are_learned_from():
-    env = environments.make(
+    env = environment_of(
         "systems", loading.load("sklearn:iris"), job(environment={"test_share": 0.3})
     )
 

@@ -6,8 +6,8 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.jobs.environments import make
 from leaseboard.tasks.jobs.job import Job
+from tests.environments import environment_of
 
 
 def job(**changes) -> Job:
@@ -15,7 +15,7 @@ def job(**changes) -> Job:
 
 
 def test_a_job_makes_its_environment():
-    env = make(
+    env = environment_of(
         "stream",
         load("synthetic:fried?rows=80"),
         job(budget=50, environment={"namespaces": 2, "log_target": False}),
@@ -27,7 +27,7 @@ def test_a_job_makes_its_environment():
 @pytest.mark.parametrize("budget", [0, -1, 2.5])
 def test_a_budget_is_a_whole_number_of_examples(budget):
     with pytest.raises(UsageError, match=f"budget {budget:g} must be a whole number"):
-        make("stream", load("synthetic:fried?rows=80"), job(budget=budget))
+        environment_of("stream", load("synthetic:fried?rows=80"), job(budget=budget))
 
 
 @pytest.mark.mirror
@@ -46,7 +46,7 @@ def test_a_budget_is_a_whole_number_of_examples(budget):
 def test_vanillas_loss_is_that_of_vowpal_wabbit_on_the_authors_files(mirror, data, loss):
     # Measured with Vowpal Wabbit 9.11.9 on text files written by the authors' rules.
     authors = {"encoding": "codes", "decimals": 6, "log_target": "code", "max_rows": 100_000}
-    env = make("stream", load(data, mirrors=(mirror,)), job(environment=authors))
+    env = environment_of("stream", load(data, mirrors=(mirror,)), job(environment=authors))
 
     for _ in play("vanilla", registry.build("vanilla"), env, 0):
         pass
