@@ -6,7 +6,6 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -87,9 +86,6 @@ def _common(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with one of the codes above."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a sign that it cannot encode must not end a run
-            stream.reconfigure(errors="backslashreplace")
     warnings.formatwarning = lambda message, *_, **__: f"leaseboard: warning: {message}\n"
     sys.exit(_call(sys.argv[1:] if arguments is None else arguments))
 
@@ -153,7 +149,3 @@ def _complain(message: str, code: int, *, debug: bool = False) -> int:
     with suppress(OSError):  # the code says it, too
         say("leaseboard: " + " ".join(message.split()), err=True)
     return code
-
-
-if __name__ == "__main__":
-    main()

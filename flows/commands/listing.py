@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from leaseboard.algorithms.errors import unknown
-from leaseboard.flows.commands.options import KINDS, Command, Commands, arg, show_table
+from leaseboard.flows.commands.options import KINDS, Command, arg, group, show_table
 from leaseboard.flows.console import say
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
@@ -90,7 +88,7 @@ def _settings(name: str) -> Rows:
 
 
 _REFERENCES = "Names of `leaseboard data list`, or references such as openml:215."
-data = typer.Typer(cls=Commands, help="List, fetch and mirror datasets.", no_args_is_help=True)
+data = group("List, fetch and mirror datasets.")
 
 
 @data.command("list", cls=Command)
@@ -143,11 +141,7 @@ def mirror_data(
     return 3 if not whole else 0 if all(whole) else 2
 
 
-frameworks = typer.Typer(
-    cls=Commands,
-    help="Install other AutoML and stream libraries to compare with.",
-    no_args_is_help=True,
-)
+frameworks = group("Install other AutoML and stream libraries to compare with.")
 
 
 @frameworks.command("install", cls=Command)

@@ -11,17 +11,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.flows.commands.options import (
     Command,
-    Commands,
     Force,
     LiveFile,
     Local,
     RunDir,
     Target,
+    group,
     opt,
 )
 from leaseboard.flows.console import resumable, say
@@ -39,10 +37,8 @@ _TIME = "Column with the time of a row (default: guessed)."
 _COLUMN = "Column that identifies a row (default: guessed)."
 _AT = "Time to use as now, in UTC, such as 2026-11-23T04:00."
 _HOST = "Address to listen on; any but the loopback needs the variable LEASEBOARD_TOKEN."
-app = typer.Typer(
-    cls=Commands,
-    help="Operate a live model: it predicts, learns, is monitored, and is replaced on evidence.",
-    no_args_is_help=True,
+app = group(
+    "Operate a live model: it predicts, learns, is monitored, and is replaced on evidence."
 )
 
 

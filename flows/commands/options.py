@@ -154,6 +154,11 @@ class Commands(TyperGroup):
         return _with_all(super().get_params(ctx))
 
 
+def group(text: str) -> typer.Typer:
+    """Return a group of commands with its help."""
+    return typer.Typer(cls=Commands, help=text, no_args_is_help=True)
+
+
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
     """Return KEY=VALUE pairs as a mapping; lists and mappings are written in YAML flow style.
 

@@ -7,18 +7,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.commands.options import (
     Command,
-    Commands,
     Local,
     Register,
     RunDir,
     SuiteName,
     Workers,
     arg,
+    group,
     opt,
     show_table,
 )
@@ -199,11 +197,7 @@ def gate(
 _FOLDERS = "Run folders, or folders that hold some (default: runs)."
 _KEEP = "Number of the newest results of each algorithm and dataset that stay."
 _YES = "Do it; without this flag, only print what would be done."
-archive = typer.Typer(
-    cls=Commands,
-    help="Merge the results of several machines, and prune old ones.",
-    no_args_is_help=True,
-)
+archive = group("Merge the results of several machines, and prune old ones.")
 
 
 @archive.command("merge", cls=Command)

@@ -252,9 +252,7 @@ class Attempt:
     """Files of a job on another machine, by name; else they are in the job's folder."""
 
 
-def run_one(
-    job: Job, folder: Path, *, here: bool = False, sinks: tuple[Sink, ...] = ()
-) -> Result:
+def run_one(job: Job, folder: Path, *, here: bool = False, sinks: tuple[Sink, ...] = ()) -> Result:
     """Run one job to its end: a failure is a result; only wrong usage and Ctrl-C are raised.
 
     - `folder`: gets the job's files.

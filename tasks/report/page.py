@@ -109,12 +109,9 @@ def colour(index: int) -> str:
     return PALETTE[index % len(PALETTE)]
 
 
-@cache
-def _texts() -> Mapping[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(
-        Path(__file__).with_name("texts.yaml").read_text("utf-8")
-    )
-    return found
+_TEXTS: Mapping[str, Any] = yaml.safe_load(
+    Path(__file__).with_name("texts.yaml").read_text(encoding="utf-8")
+)
 
 
 def wording(name: str, **given: object) -> dict[str, Any]:
@@ -125,7 +122,7 @@ def wording(name: str, **given: object) -> dict[str, Any]:
             return [filled(each) for each in value]
         return " ".join(value.format(**given).split())
 
-    return {key: filled(value) for key, value in _texts()[name].items()}
+    return {key: filled(value) for key, value in _TEXTS[name].items()}
 
 
 def text(value: object) -> str:
