@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -177,11 +177,12 @@ class Run:
         """Run the jobs, and record all under `out` and in MLflow."""
         results.discard_unfinished(self._out)
         earlier = [entry.earlier for entry in self._planned if entry.earlier is not None]
-        recorder = Recorder(self._out, earlier, self._tracker if self._uri else None)
+        recorder = Recorder(self._out, earlier, self._tracker)
         rows = {result.key: result for result in earlier}
         total = len(self._planned)
         try:
-            with recorder, Activity("run", total, "jobs", len(earlier)) as work:
+            recording = recorder if self._uri else nullcontext()
+            with recording, Activity("run", total, "jobs", len(earlier)) as work:
                 ended = plain.run_all(self._waiting, self._submit, ahead=self._executor.ahead)
                 for done, (entry, attempt) in enumerate(ended, len(earlier) + 1):
                     result = self._result(entry, attempt)

@@ -19,6 +19,7 @@ from pathlib import Path
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import UNDONE, Result
+from leaseboard.tasks.jobs.suites.plan import place
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.disk import reach
 from leaseboard.tasks.machine.terminal import counted
@@ -81,11 +82,6 @@ def merge(folders: list[Path], out: Path) -> Merged:
         results.write_atomically(out / results.SUITE_FILE, suite.model_dump_json(indent=1))
     written = [result for result in kept if result.status != UNDONE]
     return Merged(written, suite, comparison, len(new))
-
-
-def place(of: Result) -> tuple[str, str, int]:
-    """Return where a job is on a leaderboard: name, data and repetition."""
-    return of.name or of.algorithm, of.data, of.repetition
 
 
 def _order(result: Result) -> tuple[object, ...]:

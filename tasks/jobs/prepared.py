@@ -6,7 +6,6 @@ import hashlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,24 +29,22 @@ def load_mapped(folder: Path) -> Any:
     --------
     >>> import numpy as np
     >>> folder = Path(tempfile.mkdtemp()) / "new"
-    >>> dump_once(lambda: {"x": np.arange(3.0)}, folder)
+    >>> dump({"x": np.arange(3.0)}, folder)
     >>> load_mapped(folder)
     {'x': memmap([0., 1., 2.])}
     """
     return joblib.load(folder / FILE, mmap_mode="r")
 
 
-def dump_once(make: Callable[[], Any], folder: Path) -> None:
-    """Write the value that `make` returns into the new folder `folder`, unless that is there.
+def dump(value: Any, folder: Path) -> None:
+    """Write a value into a new folder.
 
     The folder appears whole; of several processes that write it at the same time the first wins.
     """
-    if folder.exists():
-        return
     new = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         with naming(new / FILE):
-            joblib.dump(make(), new / FILE)
+            joblib.dump(value, new / FILE)
         new.rename(folder)
     except OSError:
         if not folder.exists():
@@ -60,7 +57,8 @@ def cache_dataset(dataset: Dataset, place: Path) -> Prepared:
     """Write `dataset` into a folder of its own in `place`."""
     named = hashlib.sha256(f"{dataset.reference} {dataset.digest}".encode()).hexdigest()[:16]
     folder = place.resolve() / f"table-{named}"
-    dump_once(lambda: dataset, folder)
+    if not folder.exists():
+        dump(dataset, folder)
     return Prepared(dataset.reference, dataset.digest, folder)
 
 
@@ -115,5 +113,5 @@ def prepare(data: Prepared, job: Job) -> Prepared:
         parts = options.parts(environments.divided(dataset, job), job.environment_seed)
         if parts is None:
             return data
-        dump_once(lambda: parts, place)
+        dump(parts, place)
     return replace(data, parts=place)

@@ -31,7 +31,7 @@ from leaseboard.tasks.machine.disk import operator, reach
 from leaseboard.tasks.machine.versions import code_and_libraries
 from leaseboard.tasks.models.model import Prediction, likeliest, load
 from leaseboard.tasks.models.registry import CANDIDATE, KEY, LIVE, log
-from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_model import OF_ROWS, State
 from leaseboard.tasks.store.live_tables import (
     HistoryEntry,
     ModelCandidate,
@@ -136,17 +136,9 @@ ERASED, EXPIRED = "deleted by id", "deleted by age"
 """Kinds of entries of the history."""
 
 
-_STORED = {
-    "rows": "rows",
-    "quarantine": "quarantined rows",
-    "served": "logged predictions",
-    "early": "labels without a row",
-}
-
-
 def deletion(at: str, kind: str, counts: Mapping[str, int], why: str) -> HistoryEntry:
     """Return the entry of rows that were deleted: how many, why, and who did it."""
-    shown = ", ".join(f"{count:,} {_STORED[name]}" for name, count in counts.items() if count)
+    shown = ", ".join(f"{count:,} {OF_ROWS[name]}" for name, count in counts.items() if count)
     return HistoryEntry(at, kind, "rows", f"{shown or 'nothing'} deleted {why}, by {operator()}")
 
 

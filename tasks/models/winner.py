@@ -20,7 +20,7 @@ from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import is_untrusted
-from leaseboard.tasks.jobs.environments import KINDS, choosing, divided, pulls
+from leaseboard.tasks.jobs.environments import KINDS, divided, pulls
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.model import TableModel
@@ -199,7 +199,7 @@ def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
     if result.champion is None:
         raise UsageError(f"{result.name} on {result.data} chose no configuration: nothing to fit")
     dataset = divided(dataset, job)
-    if result.environment in choosing("arm"):
+    if KINDS[result.environment] == "arm":
         fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
     else:
         fit, recorded = _of_selection(dataset, job, result), result.score

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import DIRECTIONS
-from leaseboard.tasks.jobs.environments import choosing
+from leaseboard.tasks.jobs.environments import KINDS
 from leaseboard.tasks.jobs.job import UNDONE
 from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.inference import Interval, geometric_mean, mean_interval, significant
@@ -335,7 +335,7 @@ def _tested(frame: pd.DataFrame, table: ScoreTable, scale: Scale) -> dict[str, A
     """Return means and mean ranks by test score, where jobs chose by a validation score."""
     only, tested = table.only, score_table(frame, TEST)
     # A measure may be in the place of the score: it is no choice by validation.
-    chosen = scale.metric not in DIRECTIONS and frame["environment"].isin(choosing("arm")).any()
+    chosen = scale.metric not in DIRECTIONS and (frame["environment"].map(KINDS) == "arm").any()
     if not chosen or tested.means.isna().all(axis=None):
         return {"test": np.nan, "test_rank": np.nan}
     if only is not None:

@@ -18,7 +18,7 @@ from leaseboard.algorithms.events import (
     Started,
     of,
 )
-from leaseboard.tasks.jobs.environments import choosing
+from leaseboard.tasks.jobs.environments import KINDS
 
 REFERENCE = "full-run"
 """The registered name of what trains every configuration in full."""
@@ -86,7 +86,7 @@ def compare(events: Sequence[Event], truth: Truth) -> dict[str, float]:
 
 def selects(row: Any) -> bool:
     """Return whether a job of the results has selected a configuration."""
-    return row.status == "ok" and row.environment in choosing("configuration")
+    return row.status == "ok" and KINDS.get(row.environment) == "configuration"
 
 
 def with_selections(

@@ -30,8 +30,13 @@ PROBE, PROBE_BYTES = "probe", 20_000
 """What is written and removed to see whether the state can be written, as much as some rows."""
 
 
-_OF_ROWS = ("rows", "quarantine", "served", "early")
-"""Tables that have something of single rows."""
+OF_ROWS = {
+    "rows": "rows",
+    "quarantine": "quarantined rows",
+    "served": "logged predictions",
+    "early": "labels without a row",
+}
+"""Tables that have something of single rows, and what that is called."""
 
 
 class State:
@@ -239,11 +244,11 @@ class State:
 
         Returns how many rows were deleted, by the field of `Tables`.
         """
-        found, tables = dict.fromkeys(_OF_ROWS, 0), self.tables
+        found, tables = dict.fromkeys(OF_ROWS, 0), self.tables
         digests = json.dumps(sorted(self.erased() | {digest_of(each.encode()) for each in ids}))
         with self.connected() as connection:
             for start in range(0, len(ids), AT_ONCE):
-                for name in _OF_ROWS:
+                for name in OF_ROWS:
                     named = tables[name].c.id.in_(ids[start : start + AT_ONCE])
                     gone = connection.execute(sa.delete(tables[name]).where(named))
                     found[name] += gone.rowcount
@@ -268,7 +273,7 @@ class State:
             count = live_tables.forget_rows(connection, tables, rows.day < day)
             counts = [count, *(connection.execute(sa.delete(table).where(gone)).rowcount
                                for table, gone in where.items())]  # fmt: skip
-        return dict(zip(_OF_ROWS, counts, strict=True)), ids
+        return dict(zip(OF_ROWS, counts, strict=True)), ids
 
     def remove_sent(self, number: int) -> None:
         """Delete a notification that was delivered."""

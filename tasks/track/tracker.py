@@ -222,12 +222,11 @@ class Recorder:
     what the store has and not at what was tried.
 
     - `earlier`: jobs that were done before; those missing from the store are logged as well.
-    - `open_tracker`: opens the store, in the thread: importing MLflow takes a second. With None
-      no job is logged.
+    - `open_tracker`: opens the store, in the thread: importing MLflow takes a second.
     """
 
     def __init__(
-        self, out: Path, earlier: list[Result], open_tracker: Callable[[], Tracker] | None
+        self, out: Path, earlier: list[Result], open_tracker: Callable[[], Tracker]
     ) -> None:
         self.problems: list[str] = []
         self._out = out
@@ -246,8 +245,7 @@ class Recorder:
         self._queue.put(result)
 
     def __enter__(self) -> Self:
-        if self._open is not None:
-            self._thread.start()
+        self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -255,14 +253,12 @@ class Recorder:
         if kind is not None:
             self._abandon.set()
         self._queue.put(None)
-        if self._open is not None:
-            total = self._queue.qsize()
-            with Activity("MLflow", total, "jobs", lambda: total - self._queue.qsize()):
-                self._thread.join()
+        total = self._queue.qsize()
+        with Activity("MLflow", total, "jobs", lambda: total - self._queue.qsize()):
+            self._thread.join()
 
     def _work(self) -> None:
         try:
-            assert self._open is not None  # else the thread is not started
             tracker = self._patiently(self._open)
             while (result := self._queue.get()) is not None and not self._abandon.is_set():
                 self._statuses[result.status] += 1

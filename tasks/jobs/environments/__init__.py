@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Job
 
 
-Chosen: TypeAlias = Literal["model", "arm", "configuration", "system"]
-
-
-KINDS: Mapping[str, Chosen] = {
+KINDS: Mapping[str, str] = {
     "stream": "model",
     "holdout": "model",
     "pulls": "arm",
@@ -41,17 +38,6 @@ one of given configurations, or a whole framework, which keeps what it finds."""
 REWARDING = frozenset(name for name, chosen in KINDS.items() if chosen != "model")
 """The names of those by which more is better; a job that failed early has no kind. Their trials or
 probes are recorded, and charged what they cost when they ran."""
-
-
-def choosing(what: Chosen) -> frozenset[str]:
-    """Return the names of the kinds whose algorithms choose that.
-
-    Examples
-    --------
-    >>> sorted(choosing("model"))
-    ['holdout', 'stream']
-    """
-    return frozenset(name for name, chosen in KINDS.items() if chosen == what)
 
 
 class KindOptions:

@@ -186,7 +186,7 @@ def plan(
         key = job.key(found, identity)
         done = earlier(key)
         # The log and the checksum of a result hold its place on leaderboards.
-        if done is not None and _place(done) != _place(job):
+        if done is not None and place(done) != place(job):
             done = None
         return Planned(job, key, done, digest=found, version=version)
 
@@ -205,7 +205,7 @@ def _read(digest: Callable[[str], str], reference: str) -> tuple[str, str]:
         return "", str(error)
 
 
-_place = attrgetter("name", "data", "repetition")
+place = attrgetter("name", "data", "repetition")
 """The place of a job, or of a result, on leaderboards."""
 
 
