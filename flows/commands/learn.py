@@ -7,18 +7,16 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from leaseboard.algorithms.errors import DataUnavailableError, UsageError
 from leaseboard.flows.commands.options import (
     AlgorithmOption,
     AsJson,
     Labels,
-    Output,
     Seed,
     Settings,
     Target,
-    Task,
     arg,
     opt,
     parse_settings,
@@ -37,6 +35,8 @@ if TYPE_CHECKING:
 
 _LEVEL = "Also give the interval that covers this share of the numbers, such as 0.9."
 Table = Annotated[Path, arg("Table: csv, parquet, arff or libsvm.")]
+Output = Annotated[Path | None, opt("Path to write to.", "PATH")]
+_TASK = "regression or classification (default: guessed)."
 NAMED = 10
 """Number of columns of a kind that are named."""
 
@@ -45,7 +45,7 @@ def learn(
     model: Annotated[Path, arg("File of the model; it is created if it does not exist.")],
     file: Table,
     target: Target = None,
-    task: Task = None,
+    task: Annotated[Literal["regression", "classification"] | None, opt(_TASK, "TASK")] = None,
     algorithm: AlgorithmOption = None,
     settings: Settings = None,
     seed: Seed = None,

@@ -12,16 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.flows.commands.options import (
-    Command,
-    Force,
-    LiveFile,
-    Local,
-    RunDir,
-    Target,
-    group,
-    opt,
-)
+from leaseboard.flows.commands.options import Command, Local, RunDir, Target, arg, group, opt
 from leaseboard.flows.console import resumable, say
 from leaseboard.tasks.machine import environment
 
@@ -32,6 +23,7 @@ if TYPE_CHECKING:
     from leaseboard.tasks.live.settings import LiveSettings
 
 
+LiveFile = Annotated[Path, arg("YAML file of the live model.")]
 _FILES = "The files with its data, such as 'inbox/*.csv'."
 _TIME = "Column with the time of a row (default: guessed)."
 _COLUMN = "Column that identifies a row (default: guessed)."
@@ -217,7 +209,11 @@ def listening(host: str, port: int) -> Iterator[socket]:
 
 
 @app.command("promote", cls=Command)
-def promote(file: LiveFile, force: Force = False, run_dir: RunDir = None) -> int:
+def promote(
+    file: LiveFile,
+    force: Annotated[bool, opt("Do it in spite of the evidence.", "", "--force")] = False,
+    run_dir: RunDir = None,
+) -> int:
     """Make the challenger the champion if the evidence suffices; otherwise exit with 1.
 
     The evidence is rows that both models have predicted.

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -32,30 +32,20 @@ def opt(text: str, metavar: str, *names: str, **more: Any) -> Any:
 
 _ALGORITHM = "Algorithm: a name of `leaseboard list algorithms`, or FILE.py:CLASS."
 _SEED, _JSON = "Seed of everything random.", "Print JSON on standard output, for programs."
-_TASK = "regression or classification (default: guessed)."
 _LABELS = "When labels arrive: immediate, after=N (rows), with=COLUMN or end (default: guessed)."
-_DATA = "Dataset: a file, a name of `leaseboard data list`, or a reference: openml:215."
 
 AlgorithmName = Annotated[str, arg(_ALGORITHM)]
 Algorithms = Annotated[list[str], arg(_ALGORITHM)]
 AlgorithmOption = Annotated[str | None, opt(_ALGORITHM, "NAME")]
 AsJson = Annotated[bool, opt(_JSON, "", "--json")]
-Data = Annotated[str, arg(_DATA)]
-Force = Annotated[bool, opt("Do it in spite of the evidence.", "", "--force")]
 Labels = Annotated[str | None, opt(_LABELS, "WHEN")]
-LiveFile = Annotated[Path, arg("YAML file of the live model.")]
 Local = Annotated[bool, opt("Run the same steps without Prefect.", "", "--local")]
-Metric = Annotated[str | None, opt("Metric that ranks, in place of the score: mae.", "NAME")]
-Output = Annotated[Path | None, opt("Path to write to.", "PATH")]
 Port = Annotated[int, opt("Port to listen on.", "PORT", min=1, max=65535)]
 Register = Annotated[str | None, opt("Register the best model in MLflow as challenger.", "NAME")]
 RunDir = Annotated[Path | None, opt("Folder for results (default: one below runs).", "DIR")]
 Seed = Annotated[int | None, opt(_SEED, "SEED", min=0, max=2**31 - 1)]
 Settings = Annotated[list[str] | None, opt("Setting; repeatable.", "KEY=VALUE", "--set")]
-SuiteName = Annotated[str, arg("A name of `leaseboard list suites`, or a YAML file.")]
 Target = Annotated[str | None, opt("Target column (default: last).", "COLUMN")]
-Task = Annotated[Literal["regression", "classification"] | None, opt(_TASK, "TASK")]
-Workers = Annotated[int | None, opt("Worker processes (default: one a core).", "N", min=1)]
 
 
 def _note(context: typer.Context, param: typer.CallbackParam, value: bool) -> None:

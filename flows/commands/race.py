@@ -16,13 +16,12 @@ from leaseboard.algorithms.errors import UsageError, UserFileError
 from leaseboard.flows.commands.options import (
     Algorithms,
     AsJson,
-    Data,
     Labels,
-    Metric,
     Register,
     Seed,
     Settings,
     Target,
+    arg,
     opt,
     parse_settings,
 )
@@ -43,20 +42,22 @@ ONE_CLASS_FIX = (
     "leave scale, clip and learning_rate at their defaults, or give more rows; AutoMLClassifier"
     " has class_weight"
 )
+_DATA = "Dataset: a file, a name of `leaseboard data list`, or a reference: openml:215."
+_METRIC = "Metric that ranks, in place of the score: mae."
 _BUDGET = "Units of the environment to spend: examples, trials, rows or seconds."
 _SPLIT = "Rows of a table held out: random, time, time=COLUMN or group=COLUMN (default: guessed)."
 
 
 def race(
     algorithm: Algorithms,
-    data: Data,
+    data: Annotated[str, arg(_DATA)],
     target: Target = None,
     seed: Seed = None,
     settings: Settings = None,
     labels: Labels = None,
     split: Annotated[str | None, opt(_SPLIT, "ROWS")] = None,
     budget: Annotated[float | None, opt(_BUDGET, "UNITS")] = None,
-    metric: Metric = None,
+    metric: Annotated[str | None, opt(_METRIC, "NAME")] = None,
     as_json: AsJson = False,
     register: Register = None,
 ) -> int:

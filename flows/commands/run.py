@@ -13,8 +13,6 @@ from leaseboard.flows.commands.options import (
     Local,
     Register,
     RunDir,
-    SuiteName,
-    Workers,
     arg,
     group,
     opt,
@@ -29,7 +27,9 @@ if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.suite import Suite
     from leaseboard.tasks.models.winner import Fitted
 
+SuiteName = Annotated[str, arg("A name of `leaseboard list suites`, or a YAML file.")]
 _PLAN = "Print what would be done, and do nothing."
+_WORKERS = "Worker processes (default: one a core)."
 _DASK = "Address of a Dask scheduler to run on, such as tcp://10.0.0.1:8786."
 
 
@@ -37,7 +37,7 @@ def run(
     suite: SuiteName,
     dry_run: Annotated[bool, opt(_PLAN, "", "--dry-run")] = False,
     run_dir: RunDir = None,
-    workers: Workers = None,
+    workers: Annotated[int | None, opt(_WORKERS, "N", min=1)] = None,
     local: Local = False,
     cluster: Annotated[str | None, opt(_DASK, "ADDRESS")] = None,
     register: Register = None,
