@@ -16,7 +16,6 @@ import typer
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.machine import terminal
-from leaseboard.tasks.machine.terminal import harmless, printing
 
 _listeners: list[Callable[[str], None]] = []
 _quiet = False
@@ -46,8 +45,8 @@ def say(text: object = "", *, err: bool = False) -> None:
 
     Signs that a terminal would obey, and passwords of addresses given to this process, are hidden.
     """
-    with printing():
-        typer.echo(harmless(str(text)), err=err)
+    with terminal.printing():
+        typer.echo(terminal.harmless(str(text)), err=err)
     if err:
         terminal.spoken()
     notify_listeners(str(text))
@@ -55,7 +54,7 @@ def say(text: object = "", *, err: bool = False) -> None:
 
 def echo(data: str) -> None:
     """Print data on standard output unchanged, where hiding a password could change a value."""
-    with printing():
+    with terminal.printing():
         sys.stdout.write(f"{data}\n")
         sys.stdout.flush()
 
@@ -70,7 +69,7 @@ def report_outage() -> None:
 def notify_listeners(text: str) -> None:
     """Pass on to the listeners a text that the terminal shows in another form."""
     for listener in _listeners:
-        listener(harmless(text))
+        listener(terminal.harmless(text))
 
 
 @contextmanager

@@ -24,7 +24,6 @@ from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suites
 from leaseboard.tasks.machine import environment
-from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.pool.workers import WorkerPool, run_planned
 from leaseboard.tasks.track.store import check_address
 
@@ -70,7 +69,7 @@ def open_suites(name: str, out: Path | None) -> list[tuple[Suite, Path]]:
 
 def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
     """Run a suite to its end, and print its results."""
-    prepare_environment()
+    environment.prepare_environment()
     uri = environment.tracking_uri()
     check_address(uri)
     body = partial(benchmark, suite, out, tracking_uri=uri, boarded=options.boarded)

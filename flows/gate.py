@@ -18,7 +18,6 @@ from leaseboard.tasks.folder.results import EVENTS, job_folder, keep_rows, read_
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart
 from leaseboard.tasks.machine.environment import conf_files, own_conf, versions
 from leaseboard.tasks.score import baseline as core
-from leaseboard.tasks.score.baseline import Quantity, measure
 from leaseboard.tasks.score.frame import as_frame, finished
 from leaseboard.tasks.score.selections import selects, with_selections
 from leaseboard.tasks.score.summary import several
@@ -44,7 +43,7 @@ class Gate:
         check_apart([suite for suite, _ in self._opened])
         self._options = options
         self._frame = pd.DataFrame()
-        self._quantities: list[Quantity] = []
+        self._quantities: list[core.Quantity] = []
         self._path = _own_baseline(name)
 
     def compare(self) -> Verdict:
@@ -113,7 +112,7 @@ class Gate:
         for suite, home in self._opened:
             frame = self._execute(suite, home)
             self._frame = pd.concat([self._frame, frame], ignore_index=True)
-            self._quantities += [measure(each, frame) for each in suite.all_requirements()]
+            self._quantities += [core.measure(each, frame) for each in suite.all_requirements()]
 
     def _repeat(self, wanted: Places) -> None:
         """Run more repetitions of some scenarios; the table of each run stays its suite's."""

@@ -30,7 +30,6 @@ from leaseboard.tasks.jobs.suites.suite import load_schedule
 from leaseboard.tasks.live.model import home_of
 from leaseboard.tasks.live.settings import read_settings
 from leaseboard.tasks.machine import environment
-from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.score.verdict import headline, markdown
 from leaseboard.tasks.steps.prefect_tasks import artifact_key, publish
 
@@ -85,7 +84,7 @@ def update_live_model(
     The MLflow store is that of MLFLOW_TRACKING_URI, and what FILE.yaml names by a variable is of
     the environment: Prefect shows the parameters of a flow to everyone.
     """
-    prepare_environment()
+    environment.prepare_environment()
     settings, uri = read_settings(Path(file)), environment.tracking_uri()
     home = home_of(settings.name, Path(out) if out else None)
     with logged():
@@ -98,7 +97,7 @@ def serve_schedules(conf: Path) -> None:
 
     What an earlier process left is run again: no other serves a deployment of that name.
     """
-    prepare_environment()
+    environment.prepare_environment()
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # of a runner that is ended
     entries = load_schedule(conf).schedules
     deployments = [*_deployments(entries, conf)]

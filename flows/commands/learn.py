@@ -24,7 +24,6 @@ from leaseboard.flows.commands.options import (
 from leaseboard.flows.console import check_file, echo, output_folder, say
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.disk import reach
-from leaseboard.tasks.machine.environment import working_seconds
 from leaseboard.tasks.machine.terminal import Activity
 
 if TYPE_CHECKING:
@@ -99,11 +98,11 @@ def learn(
         if known is None:
             say(_introduction(stream, frame, task), err=as_json)
 
-    started = working_seconds()[0]
+    started = environment.working_seconds()[0]
     known_examples = stream.model.examples
     with Activity("learning", len(frame), "rows", lambda: stream.model.examples - known_examples):
         learned = stream.learn_table(frame, introduce)
-    seconds = working_seconds()[0] - started - learned.baselines_cpu_seconds
+    seconds = environment.working_seconds()[0] - started - learned.baselines_cpu_seconds
     if known is None:
         say(_column_kinds(stream), err=as_json)
     if _fingerprint(model) != before:

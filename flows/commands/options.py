@@ -12,7 +12,6 @@ from typer.core import TyperCommand, TyperGroup
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.console import be_quiet, say, watched
 from leaseboard.tasks.machine import environment
-from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.machine.terminal import shown
 
 SERVICES = ("live serve", "schedule", "ui")
@@ -129,7 +128,7 @@ class Command(TyperCommand):
         """Run the command, and show how much of its work is done."""
         name = ctx.command_path.partition(" ")[2]
         be_quiet("quiet" in ctx.obj)
-        prepare_environment()  # before a command imports what reads it
+        environment.prepare_environment()  # before a command imports what reads it
         # Without an address Prefect's client starts a server, which outlives a killed command.
         os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")
         with nullcontext() if name in SERVICES else watched(name):

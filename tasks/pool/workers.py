@@ -24,7 +24,6 @@ from typing import Any, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import EVENTS, LOG, events_left, rows_reached
 from leaseboard.tasks.jobs.described import is_untrusted
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
@@ -163,8 +162,8 @@ class WorkerPool:
             self._idle.put(worker)
         if isinstance(found, Result):
             return found
-        events = events_left(folder / EVENTS)
-        reached = rows_reached(events) if found.status in {"timeout", "memout"} else {}
+        events = results.events_left(folder / results.EVENTS)
+        reached = results.rows_reached(events) if found.status in {"timeout", "memout"} else {}
         after = f", after {reached['rows']:,.0f} rows" if reached else ""
         return failed(
             job,
@@ -174,7 +173,7 @@ class WorkerPool:
             metrics=reached,
             cpu_seconds=spent[0],
             wall_seconds=spent[1],
-            events=EVENTS if events else None,
+            events=results.EVENTS if events else None,
             started=started,
             pid=pid,
         )
@@ -184,7 +183,7 @@ class WorkerPool:
     ) -> Result | Ending:
         """Return the result that a worker found, or how the job ended without one."""
         worker.fit = False
-        (folder / LOG).touch()  # to which the worker appends
+        (folder / results.LOG).touch()  # to which the worker appends
         try:
             worker.wait_until_ready(self._check)
             order = job, folder.resolve(), data, Path.cwd()
@@ -194,7 +193,7 @@ class WorkerPool:
         finally:
             if not worker.fit:
                 self._end(worker)  # it prints no more
-            _cut(folder / LOG, self.limits.output_mb)
+            _cut(folder / results.LOG, self.limits.output_mb)
         if "stopped" in said:
             self._check()
             return Ending("crash", "ended by a SIGTERM that Leaseboard did not send")
@@ -267,7 +266,7 @@ def run_one(job: Job, folder: Path, *, here: bool = False, sinks: tuple[Sink, ..
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
-        log = functools.partial((folder / LOG).write_text, encoding="utf-8")
+        log = functools.partial((folder / results.LOG).write_text, encoding="utf-8")
         return failed(job, *ended(error, log))
 
 

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 from leaseboard.algorithms.audit import Configuration, configurations, table
 from leaseboard.algorithms.measures import describe_units
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import read_partial_log
 from leaseboard.tasks.jobs.job import FAILURES, Result
 from leaseboard.tasks.jobs.run import verdict
 from leaseboard.tasks.machine.addresses import mlflow_ui
@@ -128,7 +127,7 @@ class Tracker:
             return
         with reported(self.uri), tempfile.TemporaryDirectory() as scratch:
             log = folder / results.EVENTS
-            events = read_partial_log(log) if log.is_file() else []
+            events = results.read_partial_log(log) if log.is_file() else []
             considered = configurations(events)
             # The result is there already, and what a job printed, which may be long, is kept once.
             others = {results.RESULT, results.LOG}

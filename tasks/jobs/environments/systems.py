@@ -13,13 +13,12 @@ from leaseboard.tasks.jobs.environments import KindOptions
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.encoders import labels_of
-from leaseboard.tasks.preprocess.splits import Rows, SplitOptions
 from leaseboard.tasks.store.database import Store
 
 DEFAULT_BUDGET = 30.0
 
 
-class Options(KindOptions, SplitOptions):
+class Options(KindOptions, splits.SplitOptions):
     """Options that divide a dataset into training and test rows."""
 
     test_share: float = Field(default=0.2, gt=0, lt=1)
@@ -29,7 +28,7 @@ class Options(KindOptions, SplitOptions):
         """Return what the scores measure."""
         return "test score"
 
-    def divided(self, dataset: Dataset, seed: int) -> tuple[Rows, Rows]:
+    def divided(self, dataset: Dataset, seed: int) -> tuple[splits.Rows, splits.Rows]:
         """Return the rows to train on and those to test on."""
         rows = splits.split(dataset, (1 - self.test_share, self.test_share), seed)
         return rows.train, rows.test
