@@ -22,6 +22,7 @@ from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.console import output_folder, say, say_damage, say_progress
 from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import TABLE
 from leaseboard.tasks.jobs.checks import lines_of
 from leaseboard.tasks.jobs.job import Job, Result, replayed_cpu_seconds
 from leaseboard.tasks.jobs.prepared import Prepared, group, prepare
@@ -415,7 +416,7 @@ def show_board(
         executor.call(plain.report, out, found, suite)
     for line in lines_of(read_diagnostics(out)):
         say(line)
-    say(f"results: {out / results.TABLE}\nreport:  {page}")
+    say(f"results: {out / TABLE}\nreport:  {page}")
     about: dict[str, Any] = {"answer": found.answer["best"], "page": str(page)}
     if uri is None:
         return "", about

@@ -32,7 +32,6 @@ from leaseboard.tasks.store.live_tables import (
     ModelCandidate,
     StoredRow,
     digest_of,
-    in_role,
 )
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class Shadow:
 
     def in_role(self, role: str) -> ModelCandidate | None:
         """Return the candidate in a role that one candidate has at most."""
-        return in_role(self.predicting, role)
+        return next((each for each in self.predicting if each.role == role), None)
 
     def predict(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
         """Return the rows with the predictions of each candidate."""

@@ -32,13 +32,7 @@ from leaseboard.tasks.machine.versions import code_and_libraries
 from leaseboard.tasks.models.model import Prediction, likeliest, load
 from leaseboard.tasks.models.registry import CANDIDATE, KEY, LIVE, log
 from leaseboard.tasks.store.live_model import OF_ROWS, State
-from leaseboard.tasks.store.live_tables import (
-    HistoryEntry,
-    ModelCandidate,
-    StoredRow,
-    added,
-    in_role,
-)
+from leaseboard.tasks.store.live_tables import HistoryEntry, ModelCandidate, StoredRow, added
 from leaseboard.tasks.track.store import experiment, open_store, reported
 from leaseboard.tasks.track.writers import every
 
@@ -199,7 +193,7 @@ class ModelRecord:
 
     def in_role(self, role: str) -> ModelCandidate | None:
         """Return the candidate in a role of which there is one."""
-        return in_role(self.candidates.values(), role)
+        return next((each for each in self.candidates.values() if each.role == role), None)
 
     @cached_property
     def open(self) -> list[Incident]:

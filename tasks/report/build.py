@@ -20,14 +20,7 @@ from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Event, Measured, TrialFinished, of
-from leaseboard.tasks.folder.results import (
-    EVENTS,
-    SUITE_FILE,
-    place_in_mlflow,
-    read_partial_log,
-    write_atomically,
-)
-from leaseboard.tasks.folder.results import rows as rows_shown
+from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.checks import ALARM, Diagnostic, find
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -84,10 +77,10 @@ def read_logs(
     """
     curves, logs = defaultdict[tuple[str, str], list[pd.Series]](list), {}
     for row in counted(frame.itertuples(), "reading event logs", "jobs", len(frame)):
-        path = out / "jobs" / str(row.key) / EVENTS
+        path = out / "jobs" / str(row.key) / results.EVENTS
         if not (isinstance(row.events, str) and path.is_file()):  # none, or a damaged one
             continue
-        events = read_partial_log(path)
+        events = results.read_partial_log(path)
         curve = job_curve(events) if row.status == "ok" else None
         if curve is not None:
             curves[row.data, row.name].append(curve)
@@ -302,8 +295,8 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
 
     Returns the path of the page.
     """
-    frame = as_frame(rows_shown(out))
-    found, mlflow = found or compared(frame, suite), place_in_mlflow(out)
+    frame = as_frame(results.rows(out))
+    found, mlflow = found or compared(frame, suite), results.place_in_mlflow(out)
     made = Material(out.name, frame, suite, found, *read_logs(out, frame), mlflow)
     makers = counted(SECTIONS, "building the page", "sections")
     asked = page.wording("questions")
@@ -315,16 +308,16 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
         pictures=pictures(made.found.board),
     )
     if suite is not None:  # only now: what cannot be compared leaves the folder unchanged
-        write_atomically(out / SUITE_FILE, suite.model_dump_json(indent=1))
+        results.write_atomically(out / results.SUITE_FILE, suite.model_dump_json(indent=1))
     rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics]))
-    write_atomically(out / DIAGNOSTICS, rows)
-    write_atomically(out / PAGE, content)
+    results.write_atomically(out / DIAGNOSTICS, rows)
+    results.write_atomically(out / PAGE, content)
     return out / PAGE
 
 
 def suite_of(out: Path) -> Suite | None:
     """Return the suite that `build` stored with an earlier page, None without such a page."""
-    path = out / SUITE_FILE
+    path = out / results.SUITE_FILE
     if not path.is_file():
         return None
     try:

@@ -1,14 +1,13 @@
-"""The frame of results, a row for each job, and the measures that may replace the score."""
+"""The frame of results, a row for each job, and how its numbers and metrics are written."""
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.measures import DIRECTIONS, MEANS, SKILL, of_logarithm
+from leaseboard.algorithms.measures import DIRECTIONS, MEANS, SKILL
 from leaseboard.tasks.jobs.job import UNDONE, Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
@@ -87,42 +86,6 @@ def metric_title(metric: str) -> str:
     ('test R²', 'mae')
     """
     return MEANS.get(metric, metric).partition(": ")[0]
-
-
-def describe_scores(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Describe what the scores of some results measure, in which unit, on which datasets."""
-    done = frame[finished(frame) & (frame["metric"] != "")]
-    parts = []
-    for (metric, direction), mine in done.groupby(["metric", "direction"], sort=False):
-        text = metric_title(metric)
-        text = text[:1].upper() + text[1:]
-        if metric.endswith("_mse"):
-            text += ", in squared units of the target"
-        differs = np.array([of_logarithm(*each) for each in mine[["score", "metrics"]].values])
-        if metric == "progressive_mse" and differs.any():
-            logs = ", ".join(dict.fromkeys(names.get(d, d) for d in mine["data"][differs]))
-            text += f" ({logs}: of its logarithm)"
-        text += "".join(MEANS.get(metric, "").partition(": ")[1:])
-        parts.append(f"{text}. {'Less' if direction == 'min' else 'More'} is better.")
-    for split, mine in done.groupby(done["data_facts"].map(lambda facts: facts.get("split"))):
-        on = ", ".join(dict.fromkeys(names.get(data, data) for data in mine["data"]))
-        parts.append(f"{on}: {split}.")
-    return " ".join(parts)
-
-
-def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the frame of results with a measure in the place of the score.
-
-    Datasets where no job has the measure, such as those of classes by ``rmse``, are left out.
-
-    Raises UsageError if no job has it.
-    """
-    values = [each.get(name, math.nan) for each in frame["metrics"]]
-    found = frame.assign(score=values, metric=name, direction=DIRECTIONS[name])
-    measured = set(found.loc[found["score"].notna(), "data"])
-    if not measured:
-        raise UsageError(f"no job has the metric {name!r}: take another, or rank by the score")
-    return found[found["data"].isin(measured)].reset_index(drop=True)
 
 
 def short(value: float, digits: int = 4) -> str:

@@ -31,15 +31,6 @@ OK, FAILED, EARLY, SKIPPED, NOT_DONE = "ok", "failed", "ended early", "skipped",
 UNFINISHED = (FAILED, EARLY, SKIPPED, NOT_DONE)
 """Outcomes without a score."""
 
-MISSING_RULE = (
-    "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"
-    " consumed its budget, counts as the worst score that any algorithm reached on that dataset;"
-    " an algorithm without any score there ranks last."
-    " A job that was skipped or is not done is left out, for that algorithm on that dataset only."
-    " Means and spreads of raw scores are of finished repetitions alone."
-)
-"""The rule that every table of the leaderboard states."""
-
 
 @dataclass(frozen=True)
 class ScoreTable:
@@ -85,14 +76,14 @@ class ScoreTable:
 
     @cached_property
     def gains(self) -> pd.DataFrame:
-        """Scores with signs by which more is better, failures imputed by `MISSING_RULE`."""
+        """Scores by which more is better, failures imputed by `summary.MISSING_RULE`."""
         gains = self.scores * self.wide(self.signs)
         worst = gains.min().groupby(level="data").min()
         return gains.where(~self.states.isin([FAILED, EARLY]), self.wide(worst), axis=1)
 
     @cached_property
     def standings(self) -> pd.DataFrame:
-        """Mean gain by `MISSING_RULE` and dataset: what ranks compare.
+        """Mean gain by `summary.MISSING_RULE` and dataset: what ranks compare.
 
         Minus infinity for an algorithm that failed in every repetition, NaN if it was skipped.
         """
@@ -214,8 +205,9 @@ def scaled(table: ScoreTable) -> pd.DataFrame:
 def relative_losses(table: ScoreTable, references: NDArray[np.bool_]) -> pd.DataFrame:
     """Return score over the best mean score of `references`, of datasets with a loss (``min``).
 
-    Below 1 is better than the best of them. A repetition that failed counts by `MISSING_RULE`.
-    NaN where the score is not a loss, no reference has one, or its loss is not positive.
+    Below 1 is better than the best of them. A repetition that failed counts by
+    `summary.MISSING_RULE`. NaN where the score is not a loss, no reference has one, or its loss
+    is not positive.
 
     - `references`: marks them.
     """
@@ -223,11 +215,6 @@ def relative_losses(table: ScoreTable, references: NDArray[np.bool_]) -> pd.Data
     return -table.gains / table.wide(base.where((base > 0) & (table.signs < 0)))
 
 
-ONE_SET_RULE = (
-    "One dataset gives no ranks: algorithms are in the order of their mean scores, and other data"
-    " may order them differently."
-)
-"""Statement of a leaderboard of one dataset, in place of places, mean ranks and tests."""
 TEST = "test"
 """Metric of the results: the test score of a policy's choice by validation."""
 
@@ -259,7 +246,7 @@ class Board:
 
     @property
     def one_set(self) -> bool:
-        """True if a single dataset has scores, which claims no rank: see `ONE_SET_RULE`."""
+        """True if a single dataset has scores, which ranks nothing: `summary.ONE_SET_RULE`."""
         return self.table.only is not None
 
     @property

@@ -5,8 +5,9 @@ Computed once, for the terminal, Markdown, the page and MLflow.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -15,22 +16,13 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.environments.arrival import IMMEDIATE
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.measures import DIRECTIONS, MEANS, of_logarithm
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score.frame import (
-    as_frame,
-    by_measure,
-    describe_scores,
-    finished,
-    fixed,
-    metric_title,
-    rows_cut,
-    short,
-)
+from leaseboard.tasks.score.frame import as_frame, finished, fixed, metric_title, rows_cut, short
 from leaseboard.tasks.score.inference import ALPHA, pairwise, wilcoxon
 from leaseboard.tasks.score.leaderboard import (
-    MISSING_RULE,
     OK,
-    ONE_SET_RULE,
     UNFINISHED,
     Board,
     Scale,
@@ -41,6 +33,20 @@ from leaseboard.tasks.score.leaderboard import (
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.suite import Suite
+
+MISSING_RULE = (
+    "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"
+    " consumed its budget, counts as the worst score that any algorithm reached on that dataset;"
+    " an algorithm without any score there ranks last."
+    " A job that was skipped or is not done is left out, for that algorithm on that dataset only."
+    " Means and spreads of raw scores are of finished repetitions alone."
+)
+"""The rule that every table of the leaderboard states."""
+ONE_SET_RULE = (
+    "One dataset gives no ranks: algorithms are in the order of their mean scores, and other data"
+    " may order them differently."
+)
+"""Statement of a leaderboard of one dataset, in place of places, mean ranks and tests."""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -92,6 +98,42 @@ def compared(results: pd.DataFrame | Iterable[Result], suite: Suite | None = Non
     title = suite.title if suite is not None else "Leaderboard"
     answer = {name: said for name, said in sentences.items() if said}
     return Compared(f"{title}, by {metric}" if metric else title, board, answer)
+
+
+def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the frame of results with a measure in the place of the score.
+
+    Datasets where no job has the measure, such as those of classes by ``rmse``, are left out.
+
+    Raises UsageError if no job has it.
+    """
+    values = [each.get(name, math.nan) for each in frame["metrics"]]
+    found = frame.assign(score=values, metric=name, direction=DIRECTIONS[name])
+    measured = set(found.loc[found["score"].notna(), "data"])
+    if not measured:
+        raise UsageError(f"no job has the metric {name!r}: take another, or rank by the score")
+    return found[found["data"].isin(measured)].reset_index(drop=True)
+
+
+def describe_scores(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Describe what the scores of some results measure, in which unit, on which datasets."""
+    done = frame[finished(frame) & (frame["metric"] != "")]
+    parts = []
+    for (metric, direction), mine in done.groupby(["metric", "direction"], sort=False):
+        text = metric_title(metric)
+        text = text[:1].upper() + text[1:]
+        if metric.endswith("_mse"):
+            text += ", in squared units of the target"
+        differs = np.array([of_logarithm(*each) for each in mine[["score", "metrics"]].values])
+        if metric == "progressive_mse" and differs.any():
+            logs = ", ".join(dict.fromkeys(names.get(d, d) for d in mine["data"][differs]))
+            text += f" ({logs}: of its logarithm)"
+        text += "".join(MEANS.get(metric, "").partition(": ")[1:])
+        parts.append(f"{text}. {'Less' if direction == 'min' else 'More'} is better.")
+    for split, mine in done.groupby(done["data_facts"].map(lambda facts: facts.get("split"))):
+        on = ", ".join(dict.fromkeys(names.get(data, data) for data in mine["data"]))
+        parts.append(f"{on}: {split}.")
+    return " ".join(parts)
 
 
 def scale_of(suite: Suite | None, metric: str = "score") -> Scale:

@@ -233,11 +233,6 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def in_role(candidates: Iterable[ModelCandidate], role: str) -> ModelCandidate | None:
-    """Return the candidate in a role of which there is one."""
-    return next((each for each in candidates if each.role == role), None)
-
-
 def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     """Write a batch and all that came of it."""
     batch = 0

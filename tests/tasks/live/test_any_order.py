@@ -28,7 +28,6 @@ from leaseboard.tasks.machine.disk import VARIABLE
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.serve.champion import Champion, Desk
-from leaseboard.tasks.store.live_tables import in_role
 from tests.machines import run_machine
 from tests.sweep import POINTS, query
 from tests.tasks.live.world import BEGIN, World
@@ -213,7 +212,7 @@ class LiveModelMachine(RuleBasedStateMachine):
     def serve(self, failpoint, number):
         """Ask for predictions of rows of the next day."""
         state, live = self.world.state, self.live
-        champion = in_role(state.candidates(), "champion")
+        champion = next((each for each in state.candidates() if each.role == "champion"), None)
         learned = load(state.model(champion.model), "the champion")
         snapshot = Snapshot(features_of(live.contract, live.settings.data, {}), learned)
         version = Champion(snapshot, "sales", "1", str(champion.number), champion.model,

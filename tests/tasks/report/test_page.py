@@ -5,8 +5,7 @@ import pytest
 
 from leaseboard.tasks.folder.results import load_result, rows, write_result
 from leaseboard.tasks.report import build
-from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
-from leaseboard.tasks.score.summary import compared
+from leaseboard.tasks.score.summary import ONE_SET_RULE, compared
 from tests.page_reader import read_page
 
 

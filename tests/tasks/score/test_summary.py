@@ -7,8 +7,7 @@ from markdown_it import MarkdownIt
 
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
-from leaseboard.tasks.score.summary import compared, markdown, plain, texts
+from leaseboard.tasks.score.summary import ONE_SET_RULE, compared, markdown, plain, texts
 from tests.tasks.score.conftest import frame_of
 
 
