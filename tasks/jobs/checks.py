@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 import yaml
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
 from leaseboard.algorithms.errors import unknown
 from leaseboard.tasks.jobs.job import plain_value
@@ -24,8 +24,6 @@ from leaseboard.tasks.machine.yaml_files import Strict
 
 ROUNDING = 1e-9
 """Tolerance relative to the bound, at least 1: two builds of a numerical library may differ."""
-
-Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Requirement(Strict):
@@ -37,11 +35,11 @@ class Requirement(Strict):
     """Dataset of the suite, by reference or name; empty for all."""
     metric: str
     """``score``, ``units``, or another metric of the job, such as ``loss``."""
-    at_least: Number | None = None
+    at_least: FiniteFloat | None = None
     """The least value."""
-    at_most: Number | None = None
+    at_most: FiniteFloat | None = None
     """The greatest value."""
-    equals: Number | None = None
+    equals: FiniteFloat | None = None
     """Exact value, in place of bounds."""
     within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """How far from `equals` is still equal."""
@@ -61,11 +59,6 @@ class Requirement(Strict):
         if None not in bounds and self.lower > self.upper:
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
         return self
-
-    @property
-    def identity(self) -> tuple[str, str, str]:
-        """The quantity without its bound, which a suite names once."""
-        return self.algorithm, self.data, self.metric
 
     @property
     def name(self) -> str:

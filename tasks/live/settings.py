@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.tables.values import ValueKind
@@ -171,7 +171,6 @@ def read_settings(path: Path) -> LiveSettings:
 NUMBERS = ("number", "integer")
 UNDECIDED: Literal["undecided"] = "undecided"
 """Kind of a column that has had no value yet."""
-Real = Annotated[float, Field(allow_inf_nan=False)]
 
 _HEADER = """\
 # What rows must look like. Inferred from the first rows, then yours: edit it. A row that breaks a
@@ -187,11 +186,11 @@ class ColumnRule(Strict):
     kind: ValueKind | Literal["undecided"]
     """What its values are; of an undecided column no value has come yet: the first ones decide. An
     id is a text."""
-    low: Real | None = None
+    low: FiniteFloat | None = None
     """The least of its numbers."""
-    high: Real | None = None
+    high: FiniteFloat | None = None
     """The greatest of its numbers."""
-    size: Annotated[list[Real], Field(min_length=2, max_length=2)] | None = None
+    size: Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)] | None = None
     """The range of the median of a batch's numbers without signs and zeros: a unit that
     has changed is outside."""
     categories: list[str] = Field(default_factory=list)

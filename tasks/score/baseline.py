@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
 from leaseboard.tasks.folder.results import write_atomically
@@ -18,8 +18,6 @@ from leaseboard.tasks.jobs.checks import Requirement
 from leaseboard.tasks.jobs.job import FAILURES, first_fault, plain_value
 from leaseboard.tasks.machine.yaml_files import Strict
 from leaseboard.tasks.score.frame import scoreless
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Scenario(Strict):
@@ -30,7 +28,7 @@ class Scenario(Strict):
     metric: str
     direction: Literal["min", "max"]
     digest: str
-    scores: Annotated[dict[str, Finite], Field(min_length=1)]
+    scores: Annotated[dict[str, FiniteFloat], Field(min_length=1)]
     """``{seed: score}``, the seeds as text."""
     algorithm: str
     """The registered name behind the label."""

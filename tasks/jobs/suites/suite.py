@@ -157,9 +157,8 @@ class Suite(Strict):
             if requirement.data not in places | {""}:
                 known = sorted(places - {""})
                 raise ValueError(f"requirements: {unknown('data', requirement.data, known)}")
-        required = {each.identity: each.name for each in self.all_requirements()}
-        if identity := duplicate(each.identity for each in self.all_requirements()):
-            raise ValueError(f"requirement {required[identity]} occurs twice: remove one")
+        if name := duplicate(each.name for each in self.all_requirements()):
+            raise ValueError(f"requirement {name} occurs twice: remove one")
         return self
 
     def all_requirements(self) -> list[Requirement]:
