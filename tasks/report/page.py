@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 Trace = dict[str, Any]
+"""Part of a Plotly figure: a curve, points, an axis."""
 PALETTE = (
     "#3b82c4", "#e07b22", "#2a9d6a", "#d1495b", "#8e6bbf",
     "#1fa3b5", "#b0892a", "#d76ba9", "#7a8b3c", "#9c6b4e",
@@ -52,27 +53,20 @@ class Figure:
 
 
 def chart(
-    title: str,
-    note: str,
-    data: Sequence[Trace],
-    x: str | Mapping[str, Any] = "",
-    y: str | Mapping[str, Any] = "",
-    height: float = 400,
-    **layout: Any,
+    title: str, note: str, data: Sequence[Trace], x: Trace, y: Trace, height: float
 ) -> Figure:
-    """Return a figure with two axes, each given by its title or by `axis`."""
+    """Return a figure with two axes, see `axis`."""
     lines = {"gridcolor": "#d9dde3", "zerolinecolor": "#d9dde3", "automargin": True}
-    axes = {name: lines | dict(axis(each) if isinstance(each, str) else each)
-            for name, each in (("xaxis", x), ("yaxis", y))}  # fmt: skip
-    return Figure(title, note, data, _STYLE | axes | {"height": height} | layout)
+    axes = {"xaxis": lines | x, "yaxis": lines | y}
+    return Figure(title, note, data, _STYLE | axes | {"height": height})
 
 
-def axis(title: str, **more: Any) -> dict[str, Any]:
-    """Return an axis with a title, which may have several lines."""
-    return {"title": {"text": text(title).replace("\n", "<br>")}, **more}
+def axis(title: str, **more: Any) -> Trace:
+    """Return an axis with a title."""
+    return {"title": {"text": text(title)}, **more}
 
 
-def named_rows(names: Iterable[object]) -> dict[str, Any]:
+def named_rows(names: Iterable[object]) -> Trace:
     """Return a vertical axis whose rows 0, 1, ... from the top have names."""
     shown = [text(name) for name in names]
     return axis("", tickvals=list(range(len(shown))), ticktext=shown, autorange="reversed")
