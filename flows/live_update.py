@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import State as FlowState
 
 
-UpdateBody = Callable[[Conduct], UpdateResult]
-"""Updates once, as the argument says."""
-
 EVENTS = {
     "opened": "leaseboard.incident.opened",
     "resolved": "leaseboard.incident.resolved",
@@ -82,7 +79,7 @@ def run_update(
     return result
 
 
-def _in_flow(name: str, uri: str, body: UpdateBody) -> UpdateResult:
+def _in_flow(name: str, uri: str, body: Callable[[Conduct], UpdateResult]) -> UpdateResult:
     """Update by the tasks of a flow run: of this one, or of one on the server that is there.
 
     Without a server one of our own is started.
