@@ -22,7 +22,7 @@ from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.console import output_folder, say, say_damage, say_progress
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import TABLE
+from leaseboard.tasks.folder.results import DIAGNOSTICS, PAGE, TABLE
 from leaseboard.tasks.jobs.checks import lines_of
 from leaseboard.tasks.jobs.job import Job, Result, replayed_cpu_seconds
 from leaseboard.tasks.jobs.prepared import Prepared, group, prepare
@@ -407,7 +407,7 @@ def show_board(
 
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
-    from leaseboard.tasks.report.build import DIAGNOSTICS, PAGE, read_diagnostics
+    from leaseboard.tasks.report.build import read_diagnostics
 
     found = found or executor.call(plain.score, results, suite)
     say(as_text(found))

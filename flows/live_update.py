@@ -15,10 +15,10 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.flows import server as events
 from leaseboard.flows.console import say
 from leaseboard.flows.server import MODEL, PrefectServer, current_run, emit, server_log
+from leaseboard.tasks.folder.results import PAGE
 from leaseboard.tasks.live.candidates import CHAMPION, ROLLED_BACK
 from leaseboard.tasks.live.incidents import LifecycleState, notify_failure
 from leaseboard.tasks.live.model import LiveModel, state_of, status_command
-from leaseboard.tasks.live.page import PAGE
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.live.update import Conduct, Update, UpdateResult
 from leaseboard.tasks.machine.addresses import model_link

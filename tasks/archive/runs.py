@@ -114,9 +114,6 @@ def _one_suite(folders: list[Path]) -> Suite | None:
     return max(found, key=lambda s: (len(s.data) + len(s.algorithms), str(s)), default=None)
 
 
-PAGES = "report.html", "diagnostics.json"
-
-
 def run_folders(places: Iterable[Path]) -> list[Path]:
     """Return the run folders among `places` and below them, sorted.
 
@@ -153,7 +150,7 @@ def remove_jobs(out: Path, jobs: Iterable[Result]) -> None:
     if left := {row.key for row in results.rows(out)} - gone:
         results.keep_rows(out, left)
     else:
-        for name in (results.TABLE, *PAGES, results.SUITE_FILE):
+        for name in (results.TABLE, results.PAGE, results.DIAGNOSTICS, results.SUITE_FILE):
             (out / name).unlink(missing_ok=True)
     reach("prune.after-rows")
     for key in counted(gone, "removing results", "jobs"):

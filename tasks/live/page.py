@@ -7,13 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from leaseboard.tasks.folder.results import write_atomically
+from leaseboard.tasks.folder.results import PAGE, write_atomically
 from leaseboard.tasks.live.candidates import CHALLENGER, CHAMPION, PREVIOUS, evidence_so_far
 from leaseboard.tasks.live.record import ModelRecord, in_words, measures_of, name_of
 from leaseboard.tasks.report import page as report
 from leaseboard.tasks.score.frame import short
 
-PAGE = "report.html"
 MOST_ROWS = 200
 """Of a table."""
 MOST_INCIDENTS = 5

@@ -273,7 +273,6 @@ def curves(made: Material) -> page.Section | None:
     return page.Section("curves", **page.wording("curves"), figures=drawn) if drawn else None
 
 
-PAGE, DIAGNOSTICS = "report.html", "diagnostics.json"
 SECTIONS: tuple[Callable[[Material], page.Section | None], ...] = (
     leaderboard, diagnostics, curves, datasets, jobs,
 )  # fmt: skip
@@ -282,7 +281,7 @@ SECTIONS: tuple[Callable[[Material], page.Section | None], ...] = (
 
 def read_diagnostics(out: Path) -> list[Diagnostic]:
     """Return the diagnostics of a run folder that `build` stored next to its page."""
-    return [Diagnostic(**row) for row in json.loads((out / DIAGNOSTICS).read_bytes())]
+    return [Diagnostic(**row) for row in json.loads((out / results.DIAGNOSTICS).read_bytes())]
 
 
 def build(out: Path, suite: Suite | None = None, found: Compared | None = None) -> Path:
@@ -310,9 +309,9 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
     if suite is not None:  # only now: what cannot be compared leaves the folder unchanged
         results.write_atomically(out / results.SUITE_FILE, suite.model_dump_json(indent=1))
     rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics]))
-    results.write_atomically(out / DIAGNOSTICS, rows)
-    results.write_atomically(out / PAGE, content)
-    return out / PAGE
+    results.write_atomically(out / results.DIAGNOSTICS, rows)
+    results.write_atomically(out / results.PAGE, content)
+    return out / results.PAGE
 
 
 def suite_of(out: Path) -> Suite | None:

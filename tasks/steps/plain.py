@@ -14,6 +14,7 @@ from secrets import SystemRandom
 from typing import TypeVar
 
 from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
+from leaseboard.tasks.folder.results import DIAGNOSTICS
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
@@ -145,7 +146,6 @@ def record(
 
     Returns where they are in MLflow's UI.
     """
-    from leaseboard.tasks.report.build import DIAGNOSTICS
     from leaseboard.tasks.score.summary import markdown, standings
 
     store = environment.tracking_uri(uri)

@@ -70,7 +70,6 @@ KIND = ("mlflow.experimentKind", "custom_model_development")
 """Saves the UI its own guess, by which an experiment without models is one of traces."""
 MOST_BOARD = 5_000
 """Characters of a leaderboard in a description; the store takes 8,000 with the links."""
-REPORT = "report.html"
 MOST_NAMED = 5
 """Jobs that a store refused which are named; of the others there may be thousands."""
 
@@ -350,7 +349,7 @@ def publish(
             rows, _, _ = board[:MOST_BOARD].rpartition("\n")
             board = f"{rows}\n\nThe report has the other rows.\n"
         place = Place(
-            runs_link(jobs, JOBS), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}"
+            runs_link(jobs, JOBS), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{results.PAGE}"
         )
         considered = runs_link(configurations, "", "metrics.`lease`", orderByAsc="false")
         nights = runs_link(jobs, NIGHTS, "attributes.start_time", compareRunsMode="CHART")

@@ -41,7 +41,7 @@ def run(tmp_path, put_job):
         put_job(out, f"k{i}", started=f"2026-01-0{i + 1}T00:00:00+00:00", version=f"v{i}")
     put_job(out, "other", name="chacha", started="2025-01-01T00:00:00+00:00")
     results.assemble(out, [r for r in results.read_results(out) if r.key in ("k2", "other")])
-    for name in (results.SUITE_FILE, *prune.PAGES):
+    for name in (results.SUITE_FILE, results.PAGE, results.DIAGNOSTICS):
         (out / name).write_text("{}")
     return out
 
