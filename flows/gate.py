@@ -24,9 +24,6 @@ from leaseboard.tasks.score.summary import several
 from leaseboard.tasks.score.verdict import DECIDING, Verdict, headline, worse
 from leaseboard.tasks.score.verdict import gate as judge
 
-Places = Mapping[tuple[str, str], int]
-"""Scenarios, by algorithm and data, with the repetitions that they need."""
-
 
 class Gate:
     """Suites whose accepted scores are in one file, and what has run of them.
@@ -114,8 +111,8 @@ class Gate:
             self._frame = pd.concat([self._frame, frame], ignore_index=True)
             self._quantities += [core.measure(each, frame) for each in suite.all_requirements()]
 
-    def _repeat(self, wanted: Places) -> None:
-        """Run more repetitions of some scenarios; the table of each run stays its suite's."""
+    def _repeat(self, wanted: Mapping[tuple[str, str], int]) -> None:
+        """Run so many repetitions of some scenarios; the table of each run stays its suite's."""
         for suite, home in self._opened:
             own = set(zip(self._frame["name"], self._frame["data"], strict=True))
             places = {(job.name, job.data) for job in suite.jobs()} & own & wanted.keys()

@@ -19,7 +19,6 @@ MOST_INCIDENTS = 5
 LATELY = timedelta(days=7)
 """The days that the summary is of."""
 EMPHASIS = {"opened": "bad", "resolved": "good"}
-Row = dict[str, Any]
 
 
 def build(record: ModelRecord, folder: Path) -> Path:
@@ -70,7 +69,7 @@ def quarantine(record: ModelRecord) -> report.Section:
     return listed("quarantine", "Quarantined rows", rows, "No row was quarantined.")
 
 
-def listed(name: str, title: str, rows: Sequence[Row], empty: str) -> report.Section:
+def listed(name: str, title: str, rows: Sequence[dict[str, Any]], empty: str) -> report.Section:
     """Return a section with a table of the first rows; without rows with the sentence `empty`."""
     if not rows:
         return report.Section(name, title, nav=title, text=[empty])
