@@ -84,7 +84,8 @@ def owner() -> str:
 
 @cache
 def _owner(pid: int) -> str:
-    return f"{platform.node()} {pid} {started(pid)} {_machine()}"
+    # The 20th field: when it started, in ticks since the boot, which no set clock moves.
+    return f"{platform.node()} {pid} {_stat(pid)[19]} {_machine()}"
 
 
 def operator() -> str:
@@ -101,14 +102,6 @@ def _machine() -> str:
     if not boot.is_file() or not numbers.exists():
         return ""
     return f"{boot.read_text().strip()}.{numbers.stat().st_ino}"
-
-
-def started(pid: int) -> str:
-    """Return when the process started, in ticks since the boot, which no set clock moves.
-
-    Raises OSError if the process does not exist.
-    """
-    return _stat(pid)[19]
 
 
 def _stat(pid: int) -> list[str]:

@@ -34,8 +34,6 @@ QUIET = {
     # lines.
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_CLI_PROMPT": "false",
-    # Its default of 20 s is too short for a fresh home on a busy machine.
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     # Seven worker processes and 2 GB that a leaderboard has no use for.
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     # The recorder itself tries again; MLflow's own retries add up to minutes.
