@@ -156,7 +156,7 @@ def predict_table(wire: Any, system: str) -> None:
     if system in COUNTING_WALL_SECONDS:
         _count_cpu_time()
     fit = TABLE_SYSTEMS[system](order)
-    train, test = _frame(order, "train"), _frame(order, "test")
+    train, test = _frame(order["train"]), _frame(order["test"])
     cpu, wall = spent_seconds(), time.monotonic()
     predict = fit(train, order["labels"])
     cpu, wall = spent_seconds() - cpu, time.monotonic() - wall
@@ -171,14 +171,12 @@ def predict_table(wire: Any, system: str) -> None:
     )
 
 
-def _frame(order: Order, part: str) -> Any:
-    """Return the rows of a part as a frame."""
+def _frame(columns: list[Any]) -> Any:
+    """Return a frame of columns, of which nominal ones come as codes with their categories."""
     import pandas as pd
 
     frame = {}
-    for number, (values, categories) in enumerate(
-        zip(order[part], order["categories"], strict=True)
-    ):
+    for number, (values, categories) in enumerate(columns):
         nominal = categories is not None
         column = pd.Categorical.from_codes(values, categories) if nominal else values
         frame[f"column{number}"] = column

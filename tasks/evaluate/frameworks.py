@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost
@@ -238,7 +239,6 @@ class SystemFits:
         raw, self._rule = self.dataset.features, division(self.dataset).of(self.train)
         features = spread_dates(raw, known_dates(raw, self.train))
         self.dataset = replace(self.dataset, features=features)
-        self._categories = _categories(self.dataset)
 
     def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
         """Return the recorded fit of `system`; it is run if it never was.
@@ -286,23 +286,18 @@ class SystemFits:
 
     def _data(self) -> dict[str, Any]:
         """Return the columns of the rows of both parts, the labels to learn, and our folds."""
-        found: dict[str, Any] = {"categories": self._categories}
-        features = self.dataset.features
+        found: dict[str, Any] = {"labels": labels_of(self.dataset)[self.train]}
         for part, rows in (("train", self.train), ("test", self.test)):
-            found[part] = [
-                (features[name] if own is None else features[name].cat.codes).iloc[rows].to_numpy()
-                for name, own in zip(features, self._categories, strict=True)
-            ]
-        found["labels"] = labels_of(self.dataset)[self.train]
+            frame = self.dataset.features.iloc[rows]
+            found[part] = [_sent(column) for _, column in frame.items()]
         if self._rule.column:
             blocks = self._rule.blocks(FOLDS)
             found["cv"] = [self._rule.fold(blocks, fold) for fold in range(FOLDS)]
         return found
 
 
-def _categories(dataset: Dataset) -> list[list[Any] | None]:
-    """Return the categories of each column, None if it holds numbers."""
-    return [
-        list(column.cat.categories) if columns.is_nominal(column) else None
-        for _, column in dataset.features.items()
-    ]
+def _sent(column: pd.Series) -> tuple[NDArray[Any], list[Any] | None]:
+    """Return the values of a column and None, or its codes and its categories."""
+    if columns.is_nominal(column):
+        return column.cat.codes.to_numpy(), list(column.cat.categories)
+    return column.to_numpy(), None

@@ -295,7 +295,7 @@ def test_no_label_of_a_test_row_leaves_this_process(fits):
     found, rows = fits(mixed())
     sent = found._data()
 
-    assert set(sent) == {"categories", "train", "test", "labels"}
+    assert set(sent) == {"train", "test", "labels"}
     assert len(sent["labels"]) == len(rows.train)
 
 
@@ -304,10 +304,10 @@ def test_dates_are_numbers_and_our_own_folds_respect_them(fits):
     data.features["day"] = pd.date_range("2026-01-01", periods=200)[::-1]
     made, rows = fits(data)
     sent, days = made._data(), list(made.dataset.features).index("day days")
-    train = sent["train"][days]
+    train, test = (sent[part][days][0] for part in ("train", "test"))
 
     assert rows.test.tolist() == list(range(40))
-    assert train.max() < sent["test"][days].min()
+    assert train.max() < test.min()
     assert len(sent["cv"]) == frameworks.FOLDS
     assert all(train[before].max() < train[after].min() for before, after in sent["cv"])
 
@@ -346,8 +346,9 @@ def test_a_fit_predicts_and_reports_its_cost(monkeypatch):
     made = {"ours": lambda order: framework_program._fitting(Mean(), wanted=order["seed"])}
     monkeypatch.setattr(framework_program, "TABLE_SYSTEMS", made)
     wire = WireAlone(
-        seed=7, categories=[None, ["x", "y"]], labels=np.array([1.0, 3.0]),
-        train=[np.zeros(2), np.array([0, -1])], test=[np.zeros(3), np.array([1, 1, 0])],
+        seed=7, labels=np.array([1.0, 3.0]),
+        train=[(np.zeros(2), None), (np.array([0, -1]), ["x", "y"])],
+        test=[(np.zeros(3), None), (np.array([1, 1, 0]), ["x", "y"])],
     )  # fmt: skip
 
     framework_program.predict_table(wire, "ours")
