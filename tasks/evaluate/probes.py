@@ -168,29 +168,37 @@ def split(
 
 _PREDICT_ROWS = 100_000
 
-Labelled = tuple[Any, NDArray[Any]]
-"""Rows, and their labels."""
-
-
 Build = Callable[[Parameters], Any]
 """Makes an untrained model of a configuration; the same one at every call."""
 
 
 def _measured(model: Any, samples: Samples, rows: int, test_rows: int) -> Record:
     """Return what a probe counts, and the cost of each part."""
-    model, tested, found = _tested(model, samples.fitted_on(rows), samples.test(test_rows))
-    found["half_test_correct"] = int(tested[: test_rows // 2].sum())
+    trained, tested = samples.fitted_on(rows), samples.test(test_rows)
+    model = able(model, trained[1])
+    _, fitting = _timed("fit", lambda: model.fit(*trained))
+    right, testing = _timed("test", lambda: _verdicts(model, *tested))
+    found = (
+        fitting
+        | testing
+        | {
+            "test_correct": int(right.sum()),
+            "half_test_correct": int(right[: test_rows // 2].sum()),
+        }
+    )
     if rows == samples.train_rows:  # at full size the training accuracy is not asked for
         return found
     features, labels = samples.train(rows)
-    right, train_cpu, train_wall = _timed(lambda: _verdicts(model, features, labels))
-    return found | {
-        "train_correct": int(right.sum()),
-        "half_correct": int(right[: rows // 2].sum()),
-        "common": Counter(labels.tolist()).most_common(1)[0][1],
-        "train_cpu": train_cpu,
-        "train_wall": train_wall,
-    }
+    right, training = _timed("train", lambda: _verdicts(model, features, labels))
+    return (
+        found
+        | training
+        | {
+            "train_correct": int(right.sum()),
+            "half_correct": int(right[: rows // 2].sum()),
+            "common": Counter(labels.tolist()).most_common(1)[0][1],
+        }
+    )
 
 
 @dataclass(eq=False)
@@ -269,17 +277,6 @@ class RecordedProbes(Probes):
         return counts | cost | why, ending.lasting
 
 
-def _tested(
-    model: Any, trained: Labelled, tested: Labelled
-) -> tuple[Any, NDArray[np.bool_], Record]:
-    """Return the trained model, its verdicts on the test rows, and their number and cost."""
-    model = able(model, trained[1])
-    _, fit_cpu, fit_wall = _timed(lambda: model.fit(*trained))
-    right, test_cpu, test_wall = _timed(lambda: _verdicts(model, *tested))
-    found = {"fit_cpu": fit_cpu, "fit_wall": fit_wall, "test_cpu": test_cpu}
-    return model, right, found | {"test_wall": test_wall, "test_correct": int(right.sum())}
-
-
 def able(model: Any, labels: NDArray[Any]) -> Any:
     """Return `model`, or the constant if `labels` are of a single class.
 
@@ -305,10 +302,11 @@ def _verdicts(model: Any, features: Any, labels: NDArray[Any]) -> NDArray[np.boo
     return right
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Return what `work` returns, and its CPU and wall seconds."""
+def _timed(part: str, work: Callable[[], Any]) -> tuple[Any, Record]:
+    """Return what `work` returns, and its CPU and wall seconds as those of a part of a probe."""
     cpu, wall = process_time(), perf_counter()
-    return work(), process_time() - cpu, perf_counter() - wall
+    found = work()
+    return found, {f"{part}_cpu": process_time() - cpu, f"{part}_wall": perf_counter() - wall}
 
 
 SECONDS_PER_ROW = 1e-3
