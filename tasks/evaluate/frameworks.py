@@ -291,8 +291,7 @@ class SystemFits:
             frame = self.dataset.features.iloc[rows]
             found[part] = [_sent(column) for _, column in frame.items()]
         if self._rule.column:
-            blocks = self._rule.blocks(FOLDS)
-            found["cv"] = [self._rule.fold(blocks, fold) for fold in range(FOLDS)]
+            found["cv"] = list(self._rule.folds(FOLDS))
         return found
 
 

@@ -1,6 +1,6 @@
 """Splits of a dataset's rows by ratio: random and stratified for classes, by time, or by group."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
@@ -47,8 +47,8 @@ class Division:
     >>> division = Division("time", "day", np.array([2, 0, 1, 1, 3]))
     >>> division.parts((0.8, 0.2)).tolist()
     [0, 0, 0, 0, 1]
-    >>> division.fold(division.blocks(1), 0)
-    (array([1, 2, 3]), array([0, 4]))
+    >>> list(division.folds(1))
+    [(array([1, 2, 3]), array([0, 4]))]
     """
 
     kind: str = "random"
@@ -85,16 +85,18 @@ class Division:
             )
         return parts
 
-    def blocks(self, folds: int) -> Rows:
-        """Return the block of each row by time or group, of which `fold` makes a fold."""
-        n_blocks = folds + (self.kind == "time")
-        return self.parts([1 / n_blocks] * n_blocks)
+    def folds(self, count: int, blocks: Rows | None = None) -> Iterator[tuple[Rows, Rows]]:
+        """Yield the rows that each fold is trained on, and those that it is validated on.
 
-    def fold(self, blocks: Rows, fold: int) -> tuple[Rows, Rows]:
-        """Return the rows that a fold is trained on, and those that it is validated on."""
+        - `blocks`: the fold of each row, where that is random.
+        """
         later = self.kind == "time"
-        trained = blocks <= fold if later else blocks != fold
-        return np.flatnonzero(trained), np.flatnonzero(blocks == fold + later)
+        if self.column:
+            n_blocks = count + later
+            blocks = self.parts([1 / n_blocks] * n_blocks)
+        for fold in range(count):
+            trained = blocks <= fold if later else blocks != fold
+            yield np.flatnonzero(trained), np.flatnonzero(blocks == fold + later)
 
 
 def division(dataset: Dataset) -> Division:

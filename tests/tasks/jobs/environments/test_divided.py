@@ -93,7 +93,7 @@ def test_folds_respect_time_and_groups(table, algorithm, given, by):
     train = np.asarray(train)
     days, shops = dataset.features["day"].to_numpy(), dataset.features["shop"].astype(str)
     rule = env._fits._rule
-    pairs = [rule.fold(rule.blocks(frameworks.FOLDS), fold) for fold in range(frameworks.FOLDS)]
+    pairs = list(rule.folds(frameworks.FOLDS))
     for trained, tested in ((train[a], train[b]) for a, b in pairs):
         assert len(trained)
         assert len(tested)
