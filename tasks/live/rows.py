@@ -267,7 +267,6 @@ class Snapshot(TableModel):
     """
 
     kind = "snapshot"
-    needs = (*TableModel.needs, "scikit-learn", "lightgbm", "skops")
 
     def __init__(self, columns: Sequence[Column], model: TableModel) -> None:
         super().__init__(columns)

@@ -40,7 +40,7 @@ KINDS = {
     "naive": "leaseboard.tasks.models.recipe:NaiveModel",
     "snapshot": "leaseboard.tasks.live.rows:Snapshot",
 }
-"""The class of each kind of file. Only that of the file is imported, with what it `needs`."""
+"""The class of each kind of file. Only that of the file is imported."""
 
 
 def likeliest(predicted: Prediction) -> Any:
@@ -68,8 +68,6 @@ class TableModel(ABC):
 
     kind: ClassVar[str]
     """Of its file, see `KINDS`."""
-    needs: ClassVar[tuple[str, ...]] = ("leaseboard", "mlflow", "numpy", "pandas")
-    """The distributions without which it cannot predict."""
 
     classes: tuple[str, ...] = ()
     """Of a classification."""

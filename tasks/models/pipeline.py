@@ -45,7 +45,6 @@ class PipelineModel(TableModel):
     """
 
     kind = "pipeline"
-    needs = (*TableModel.needs, "scikit-learn", "lightgbm", "skops")
 
     def __init__(
         self, columns: Sequence[Column], estimator: Any, names: Sequence[str] = ()

@@ -38,6 +38,8 @@ VERSIONS, NOTE = "mlflow.modelVersions", "mlflow.note.content"
 """MLflow's own tags of a logged model, of which its page shows versions and description."""
 STORE = "MLFLOW_TRACKING_URI"
 """The variable that names MLflow's store."""
+NEEDED = ("leaseboard", "mlflow", "numpy", "pandas", "scikit-learn", "lightgbm", "skops")
+"""The distributions without which a model cannot predict."""
 _CODE = Path(__file__).with_name("served.py")
 
 
@@ -165,8 +167,8 @@ def _write(path: Path, model: TableModel, model_id: str) -> None:
 
     logging.getLogger("mlflow.pyfunc").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", ".*An input example was not provided")
-    needs = {name: installed(name) for name in model.needs}
-    pinned = [f"{name}=={version}" for name, version in needs.items() if version is not None]
+    found = {name: installed(name) for name in NEEDED}
+    pinned = [f"{name}=={version}" for name, version in found.items() if version is not None]
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / FILE
         file.write_bytes(model.dump())

@@ -89,7 +89,6 @@ class StreamModel(TableModel):
     """A race that goes on, and what its columns hold."""
 
     kind = "OnlineAutoMLRegressor"
-    needs = (*TableModel.needs, "scikit-learn", "lightgbm", "skops")
 
     def __init__(self, model: OnlineModel) -> None:
         if not model.about.keys() >= {TARGET, COLUMNS}:
