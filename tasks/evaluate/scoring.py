@@ -98,6 +98,11 @@ class Judge:
             return float(score >= best)
         return min(1.0, 1 / (1 + max(0.0, best - score) / (best - constant)))
 
+    @property
+    def probabilistic(self) -> bool:
+        """Whether it needs probabilities themselves, and not only their order."""
+        return getattr(self._scorer, "_response_method", "") == "predict_proba"
+
     @cached_property
     def ends(self) -> tuple[float, float]:
         """Scores of perfect predictions and of the best constant one."""

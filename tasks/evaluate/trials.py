@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
@@ -21,7 +21,7 @@ from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate import spaces
-from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.fetch.dataset import Dataset, Task
 from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.preprocess.encoders import Scale, TableEncoder, labels_of, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
@@ -31,7 +31,6 @@ from leaseboard.tasks.processes.child import Limits, call, call_here, of_one_thr
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.scoring import Judge
 
-Task = Literal["classification", "regression"]
 Matrix = NDArray[np.float32]
 
 WORKING_MEMORY = 64
@@ -67,8 +66,6 @@ class Arrays:
     folds: tuple[Fold, ...]
     refit: Fold | None = None
     judge: Judge | None = None
-    probabilistic: bool = False
-    """The judge needs probabilities, so that a learner without them fails."""
     kinds: NDArray[np.int8] | None = None
     """Of features, see `TableEncoder`; None: all are alike."""
 
@@ -238,7 +235,7 @@ def _judged(order: Order, arrays: Arrays, judge: Judge) -> TrialOutcome:
     if order.refit:
         assert arrays.refit is not None
         folds = (arrays.refit,)
-    if arrays.probabilistic and not hasattr(_new(order, arrays), "predict_proba"):
+    if judge.probabilistic and not hasattr(_new(order, arrays), "predict_proba"):
         raise TypeError(f"{order.estimator} gives no probabilities, which the scorer needs")
     n_classes = 0 if judge.classes is None else len(judge.classes)
     left, trees = None, 0  # seconds in which a single fit may add trees
@@ -353,7 +350,7 @@ def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
     """
     part, (_, tested) = split(dataset, seed=seed), scored(dataset, seed, "holdout")
     refit = None if len(tested.validation) else _fold(dataset, tested, scale)
-    return Arrays(_task(dataset), (_fold(dataset, part, scale),), refit)
+    return Arrays(dataset.task, (_fold(dataset, part, scale),), refit)
 
 
 def cross_validation(
@@ -369,11 +366,10 @@ def cross_validation(
     dataset, every = scored(dataset, seed, "cv", column)
     train = every.train
     rule, codes = division(dataset).of(train), dataset.target.cat.codes.to_numpy()[train]
-    blocks = rule.blocks(folds) if rule.column else dealt(codes, folds)
-    pairs = (rule.fold(blocks, fold) for fold in range(folds))
+    pairs = rule.folds(folds, dealt(codes, folds))
     parts = [Split(train[rows], train[others], _NO_ROWS) for rows, others in pairs]
     refit = _fold(dataset, every, scale)
-    return Arrays(_task(dataset), tuple(_fold(dataset, p, scale) for p in parts), refit)
+    return Arrays(dataset.task, tuple(_fold(dataset, p, scale) for p in parts), refit)
 
 
 def encoder(dataset: Dataset, train: Rows, scale: Scale) -> TableEncoder:
@@ -411,7 +407,3 @@ def _fold(dataset: Dataset, part: Split, scale: Scale) -> Fold:
             for rows in (part.train, part.validation, part.test)
         )
     return Fold(*train, *validation, *(test if len(part.test) else (None, None)))
-
-
-def _task(dataset: Dataset) -> Literal["classification", "regression"]:
-    return "regression" if dataset.task == "regression" else "classification"

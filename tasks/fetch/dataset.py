@@ -22,6 +22,7 @@ from leaseboard.tasks.fetch.data_facts import facts_of
 
 Count = Annotated[int, Field(ge=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Task = Literal["regression", "classification"]
 
 
 class Options(BaseModel):
@@ -34,7 +35,7 @@ class Options(BaseModel):
     first_rows: Count | None = None
     target: str | None = None
     """The target's column; by default the last one, or what the source names."""
-    task: Literal["regression", "classification"] | None = None
+    task: Task | None = None
     threshold: Finite | None = None
     """Makes two classes of a numeric target."""
     missing_target: Literal["drop"] | None = None
@@ -86,8 +87,7 @@ class Dataset:
     """Numbers, booleans, dates, categories, or text; values may be missing."""
     target: pd.Series
     """float64 for a regression; categories, each of which occurs, for a classification."""
-    task: str
-    """``regression`` or ``classification``."""
+    task: Task
     digest: str
     """Of the content, see `digest_of`."""
     source: str = ""
@@ -152,7 +152,7 @@ def finish(table: RawTable, options: Options, text: str) -> Dataset:
 
 def _target(
     column: pd.Series, options: Options, declared: str | None, text: str
-) -> tuple[pd.Series, str]:
+) -> tuple[pd.Series, Task]:
     """Return the target as numbers or classes, and the task."""
     target = columns.tidy(column.reset_index(drop=True))
     refuse_dates(target, text)
@@ -168,8 +168,8 @@ def _target(
         classes = pd.Categorical.from_codes(above.astype(np.int8), labels)
         return columns.as_classes(pd.Series(classes, name=target.name)), "classification"
     if task == "regression":
-        return _as_numbers(target, text), task
-    return columns.as_classes(target), task
+        return _as_numbers(target, text), "regression"
+    return columns.as_classes(target), "classification"
 
 
 def refuse_dates(target: pd.Series, text: str) -> None:

@@ -11,7 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.policy import ArmPolicy
+from leaseboard.tasks.fetch.dataset import Task
 from leaseboard.tasks.models.columns import Values
 from leaseboard.tasks.models.model import ModelFile, Prediction, TableModel, likeliest
 
@@ -80,8 +81,6 @@ class NaiveModel(TableModel):
         """See `TableModel.restored`."""
         return cls(**file.state)
 
-
-Task = Literal["regression", "classification"]
 
 LEAST_ROWS = 20
 """Labels that a model is trained on, at least."""

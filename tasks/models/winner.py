@@ -210,8 +210,7 @@ def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
         predicted = fit.pipeline.predict(features.iloc[fit.test])
         if division(dataset).kind == "time":
             fit.pipeline.fit(features, fit.labels)
-    task: Any = dataset.task
-    test = reward_of(task, fit.labels[fit.test], predicted)
+    test = reward_of(dataset.task, fit.labels[fit.test], predicted)
     if recorded is None or not math.isclose(test, recorded, rel_tol=SAME):
         raise LeaseboardError(
             f"what {result.name} chose on {result.data} comes to {test} on the test rows now and"

@@ -23,7 +23,7 @@ from leaseboard.algorithms.tables.column_types import standard_types
 from leaseboard.tasks.evaluate.optimisers import KINDS
 from leaseboard.tasks.evaluate.scoring import FASTEST
 from leaseboard.tasks.evaluate.spaces import SUITED, Space, load_space
-from leaseboard.tasks.evaluate.trials import Task
+from leaseboard.tasks.fetch.dataset import Task
 from leaseboard.tasks.machine.environment import without_autologging
 from leaseboard.tasks.models.automl.policy_search import (
     PolicySearch,
@@ -238,9 +238,7 @@ class AutoMLEstimator(BaseEstimator):
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if not isinstance(X, pd.DataFrame):
-            array = validate_data(
-                self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
-            )  # fmt: skip
+            array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
             return standard_types(pd.DataFrame(array).infer_objects())
         validate_data(self, X, reset=reset, skip_check_array=True)
         if X.shape[0] < 1 or X.shape[1] < 1:

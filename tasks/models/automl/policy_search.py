@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
 from leaseboard.algorithms.base import Algorithm
@@ -34,8 +33,9 @@ from leaseboard.tasks.evaluate import spaces
 from leaseboard.tasks.evaluate.replay import BudgetedTrials, Tried
 from leaseboard.tasks.evaluate.scoring import FASTEST, Judge
 from leaseboard.tasks.evaluate.spaces import Space
-from leaseboard.tasks.evaluate.trials import Arrays, Fold, Task, fitted_in, predict
+from leaseboard.tasks.evaluate.trials import Arrays, Fold, fitted_in, predict
 from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import Task
 from leaseboard.tasks.models.automl.validation import Validation, audited
 from leaseboard.tasks.preprocess.encoders import WIDEST
 from leaseboard.tasks.processes.child import Limits
@@ -435,9 +435,6 @@ def arrays_of(
     judged = np.concatenate(folds.validation)
     judge = Judge(scorer, target[judged], classes, None if weight is None else weight[judged])
     _ = judge.ends
-    # It needs probabilities themselves, and not only their order.
-    own = get_scorer(scorer) if isinstance(scorer, str) else scorer
-    probabilistic = getattr(own, "_response_method", "") == "predict_proba"
 
     def fold(train: Any, rows: Any) -> Fold:
         weights = None if weight is None else weight[train]
@@ -446,7 +443,7 @@ def arrays_of(
 
     parts = tuple(map(fold, folds.train, folds.validation))
     refit = None if folds.bagged else fold(np.arange(len(codes)), judged)
-    return Arrays(task, parts, refit, judge, probabilistic, kinds)
+    return Arrays(task, parts, refit, judge, kinds)
 
 
 def able(space: Space, *, n_rows: int, weighted: bool) -> Space:
