@@ -52,15 +52,14 @@ class Smac(Optimiser):
             **budgets,
         )
         facade: Any = smac.HyperparameterOptimizationFacade
-        never: Any = _never_called
         if multi_fidelity:
-            facade, never = smac.MultiFidelityFacade, _never_called_with_budget
+            facade = smac.MultiFidelityFacade
         design = facade.get_initial_design(scenario, n_configs=INITIAL_DESIGN)
         maximizer = facade.get_acquisition_maximizer(scenario)
         maximizer._local_search = _OrderedSearch(self._configspace, seed=seed)  # noqa: SLF001
         self._facade = facade(
             scenario,
-            never,  # distinguished from the other by its arguments
+            _never_called,
             model=_one_thread_forest(self._configspace, seed),
             initial_design=design,
             acquisition_maximizer=maximizer,
@@ -157,9 +156,5 @@ def _one_thread_forest(space: Any, seed: int) -> Any:
     )  # fmt: skip
 
 
-def _never_called(config: Any, seed: int) -> float:
-    raise RuntimeError("SMAC's trials are run by the trial store")
-
-
-def _never_called_with_budget(config: Any, seed: int, budget: float) -> float:
+def _never_called(config: Any, seed: int, budget: float) -> float:
     raise RuntimeError("SMAC's trials are run by the trial store")
