@@ -95,10 +95,12 @@ def _parquet(path: Path, **conversion: Any) -> pd.DataFrame:
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
             nested = [each for each in file.schema_arrow if pa.types.is_nested(each.type)]
-            table = None if nested else _with_index(file.read())
+            table = None if nested else file.read()
         if table is not None:
             table.validate(full=True)  # texts that are not UTF-8, codes of no category
-            return table.to_pandas(ignore_metadata=True, **conversion)
+            frame = table.to_pandas(**conversion)
+            named = [name for name in frame.index.names if name is not None]
+            return frame.reset_index(level=named) if named else frame
     except (  # also what metadata in the place of pandas' lead to
         pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError,
     ) as error:  # fmt: skip
@@ -109,20 +111,6 @@ def _parquet(path: Path, **conversion: Any) -> pd.DataFrame:
         f"{path}: column {short(nested[0].name)!r} holds {short(str(nested[0].type))}: a column"
         " has one value a row, so make columns of its parts or drop it"
     )
-
-
-def _with_index(table: pa.Table) -> pa.Table:
-    """Return `table` with an index that pandas has written as columns, if it has names."""
-    import pyarrow as pa
-
-    for place, index in enumerate((table.schema.pandas_metadata or {}).get("index_columns", ())):
-        if isinstance(index, str):
-            if index.startswith("__index_level_"):  # what pandas calls one without a name
-                table = table.drop_columns(index)
-        elif index.get("name") is not None:  # a range, which is not among the columns
-            values = range(index["start"], index["stop"], index["step"])[: len(table)]
-            table = table.add_column(place, str(index["name"]), pa.array(values, pa.int64()))
-    return table
 
 
 def read_csv(path: Path, texts: Collection[str] = ()) -> pd.DataFrame:
