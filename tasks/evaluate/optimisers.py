@@ -53,7 +53,6 @@ class _Tried:
     """Configuration, and its reward on each rung that it has reached."""
 
     suggestion: Suggestion
-    default: bool
     rewards: list[float]
 
 
@@ -118,7 +117,7 @@ class Guided(Optimiser):
         begun, suggestion = len(self._tried), replace(suggestion, fidelity=1.0)
         if self._then is not None:
             self._then.tell(begun, suggestion, reward)
-        self._tried.append(_Tried(suggestion, begun < len(self.space.arms), [reward]))
+        self._tried.append(_Tried(suggestion, [reward]))
 
     def _deserving(self) -> _Tried | None:
         """Return who goes on, from the highest rung down: a default, or one of the best third."""
@@ -126,7 +125,7 @@ class Guided(Optimiser):
             there = [each for each in self._tried if len(each.rewards) >= reached]
             ranked = sorted(there, key=lambda each: -each.rewards[reached - 1])
             best = ranked[: len(there) // ETA]
-            for each in [*(each for each in there if each.default), *best]:
+            for each in [*self._tried[: len(self.space.arms)], *best]:
                 if len(each.rewards) == reached and each.rewards[-1] > 0:
                     return each
         return None

@@ -321,8 +321,6 @@ def _fit(order: Order, arrays: Arrays, fold: Fold, left: Callable[[], float] | N
 TRAIN_SHARE = 0.8
 """Of the rows, for cross-validation where the data bring no split of their own."""
 
-_NO_ROWS = np.empty(0, dtype=np.int64)
-
 
 def scored(
     dataset: Dataset, seed: int, protocol: str, column: str | None = None
@@ -340,7 +338,7 @@ def scored(
     if column is None:
         return dataset, split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
     dataset, train, test = split_by_column(dataset, column)
-    return dataset, Split(train, _NO_ROWS, test)
+    return dataset, Split(train, test)
 
 
 def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
@@ -367,7 +365,7 @@ def cross_validation(
     train = every.train
     rule, codes = division(dataset).of(train), dataset.target.cat.codes.to_numpy()[train]
     pairs = rule.folds(folds, dealt(codes, folds))
-    parts = [Split(train[rows], train[others], _NO_ROWS) for rows, others in pairs]
+    parts = [Split(train[rows], train[:0], train[others]) for rows, others in pairs]
     refit = _fold(dataset, every, scale)
     return Arrays(dataset.task, tuple(_fold(dataset, p, scale) for p in parts), refit)
 

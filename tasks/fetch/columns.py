@@ -178,11 +178,6 @@ def is_nominal(column: pd.Series) -> bool:
     return isinstance(column.dtype, pd.CategoricalDtype)
 
 
-def is_number(column: pd.Series) -> bool:
-    """Return whether `column` holds integers or reals; booleans are not numbers."""
-    return kind_of(column) in ("integer", "number")
-
-
 def is_text(column: pd.Series) -> bool:
     """Return whether `column` holds free text, which only a consumer of text can take."""
     return kind_of(column) == "text"

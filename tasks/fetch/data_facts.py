@@ -6,7 +6,6 @@ process.
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.fetch.columns import is_date, is_named, is_nominal, tidy
+from leaseboard.tasks.fetch.columns import is_date, is_named, is_nominal
 
 MOST_ROWS, MOST_CELLS = 4000, 2_000_000
 """Rows of the sample, and its cells where there are many columns."""
@@ -27,7 +26,7 @@ Floats = NDArray[np.float64]
 
 
 def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
-    """Return the facts of a table: numbers, flags, and names of columns.
+    """Return the facts of a table of tidy columns: numbers, flags, and names of columns.
 
     - ``leak_column``, ``leak_skill``, ``leak_errors``, ``leak_rows``: the column that predicts the
       target best by itself, see `skill_of_column`, its errors, and rows that it was tested on;
@@ -42,28 +41,24 @@ def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
         found["majority"] = float(np.bincount(target.cat.codes).max() / len(target))
     if len(target) < FEWEST_ROWS or not features.shape[1]:
         return found
-    raw = features.reset_index(drop=True)
-    columns = [(str(name), tidy(column)) for name, column in raw.items()]
-    return found | _leak(columns, target, classes) | _order(columns)
+    return found | _leak(features, target, classes) | _order(features)
 
 
-def _leak(
-    features: Sequence[tuple[str, pd.Series]], target: pd.Series, classes: int
-) -> dict[str, Any]:
-    most = min(MOST_ROWS, max(MOST_CELLS // len(features), 500))
+def _leak(features: pd.DataFrame, target: pd.Series, classes: int) -> dict[str, Any]:
+    most = min(MOST_ROWS, max(MOST_CELLS // features.shape[1], 500))
     rows = generator("sample for diagnostics").permutation(len(target))[:most]
     before = np.maximum(rows - 1, 0)
     y = (target.cat.codes if classes else target).to_numpy()
     labels = y[rows].astype(np.intp) if classes else _ranks(y[rows])
     best: tuple[float, float, str] = (-math.inf, math.nan, "")
-    for name, column in features:
+    for name, column in features.items():
         named, asked = is_named(column), labels
         x = _numbers(column.iloc[rows]) if not named else pd.factorize(column.iloc[rows])[0]
         if not (named or classes) and is_sorted_in_blocks(x[np.argsort(rows)]):
             # The place of the row: neighbours in time, of which half are known, are alike.
             x, asked = x - _numbers(column.iloc[before]), _ranks(y[rows] - y[before])
         skill, errors = skill_of_column(x, asked, classes, names=named)
-        best = max(best, (skill, errors, name))
+        best = max(best, (skill, errors, str(name)))
     names = ("leak_skill", "leak_errors", "leak_column", "leak_rows")
     return dict(zip(names, (*best, len(rows) - len(rows) // 2), strict=True))
 
@@ -145,22 +140,21 @@ def _arranged(place: NDArray[np.intp], known: NDArray[Any], classes: int) -> NDA
     return arranged
 
 
-def _order(features: Sequence[tuple[str, pd.Series]]) -> dict[str, Any]:
+def _order(features: pd.DataFrame) -> dict[str, Any]:
     """Return how the rows follow the only column of dates.
 
     A date of birth is not the time of the row: it is certain by rows in order within blocks.
     """
-    dates = [each for each in features if is_date(each[1])]
-    if len(dates) != 1 or dates[0][1].notna().sum() < 2:
+    dates = [column.dropna() for _, column in features.items() if is_date(column)]
+    if len(dates) != 1 or len(dates[0]) < 2:
         return {}
-    ((name, time),) = dates
-    moments = _numbers(time[time.notna()])
+    moments = _numbers(dates[0])
     ends = generator("pairs for diagnostics").integers(0, len(moments), (PAIRS, 2))
     first, last = np.sort(ends, axis=1).T
     apart = moments[first] != moments[last]
     wrong = float((moments[first] > moments[last])[apart].mean()) if apart.any() else 0.0
     return {
-        "time_column": name,
+        "time_column": str(dates[0].name),
         "time_certain": is_sorted_in_blocks(moments),
         "time_discordant": wrong,
     }

@@ -190,7 +190,7 @@ def infer_task(target: pd.Series) -> str:
     Raises DataError for more different texts than that which are all numbers as people write them,
     such as ``$151.47``: they were meant to be numbers, and would be that many classes.
     """
-    if not columns.is_number(target):
+    if columns.kind_of(target) not in ("integer", "number"):
         _refuse_dressed_numbers(target)
         return "classification"
     values = target.to_numpy()

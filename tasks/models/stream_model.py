@@ -222,8 +222,6 @@ class StreamModel(TableModel):
                 f"--level {level}: the model keeps no prediction intervals, as of numbers only"
                 " --algorithm online-automl does; classes have their probabilities"
             )
-        if not 0 < level < 1:
-            raise UsageError(f"--level {level} must be between 0 and 1, such as 0.9")
         return self._forecast(frame, level)
 
     def learn_table(

@@ -232,8 +232,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         labels, classes = class_labels(dataset, order)
     else:
         target = dataset.target.to_numpy(dtype=np.float64)
-        if needs_log(target, options.log_target):
-            target, shift = log_target(target)
+        target, shift = log_target(target, options.log_target)
         labels = target[order]
     rows = dataset.features.iloc[order]
     encoder = FeatureMap(options.namespaces)
@@ -330,28 +329,25 @@ def class_labels(dataset: Dataset, order: Order) -> tuple[NDArray[np.float64], t
     )
 
 
-def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
-    """Return whether `rule` log-transforms a target with these values."""
-    if isinstance(rule, bool):
-        return rule
-    low, high = float(target.min()), float(target.max())
-    return max(high - low, high) >= LOG_THRESHOLD
-
-
-def log_target(target: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def log_target(
+    target: NDArray[np.float64], rule: bool | str
+) -> tuple[NDArray[np.float64], float | None]:
     """Return the logarithm of a target, and what was added to it before.
 
-    That is 0, or the size of the least y + 1 where that is not positive.
+    That is 0, or the size of the least y + 1 where that is not positive. Where the rule, see
+    `StreamOptions`, takes no logarithm, it is the target itself, and None.
 
     Examples
     --------
-    >>> logarithms, shift = log_target(np.array([-1.0, 0.0]))
+    >>> logarithms, shift = log_target(np.array([-1.0, 0.0]), True)
     >>> logarithms.round(4).tolist(), shift
     ([0.0, 0.6931], 2.0)
     """
     from leaseboard.algorithms.transcendental import log_all
 
-    low = float(target.min())
+    low, high = float(target.min()), float(target.max())
+    if rule is False or (rule == "code" and max(high - low, high) < LOG_THRESHOLD):
+        return target, None
     shift = abs(low) + 1 if low <= 0 else 0.0
     shifted = target + abs(low) + 1 if low <= 0 else target
     return np.asarray(log_all(shifted), dtype=np.float64), shift

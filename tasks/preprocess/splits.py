@@ -132,8 +132,8 @@ class Split:
     """
 
     train: Rows
-    validation: Rows
     test: Rows
+    validation: Rows = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 def split(dataset: Dataset, ratios: Sequence[float] = PAPER_RATIOS, seed: int = 0) -> Split:
@@ -164,8 +164,7 @@ def split(dataset: Dataset, ratios: Sequence[float] = PAPER_RATIOS, seed: int = 
                 f"{dataset.reference}: {len(labels)} rows{classes} are too few to give"
                 f" {share:.0%} of them a row: use more data, or other ratios"
             )
-    empty = np.empty(0, dtype=np.int64)
-    return Split(*rows) if len(rows) == 3 else Split(rows[0], empty, rows[1])
+    return Split(rows[0], rows[-1], *rows[1:-1])
 
 
 def split_by_column(dataset: Dataset, column: str) -> tuple[Dataset, Rows, Rows]:

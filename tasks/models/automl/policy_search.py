@@ -366,7 +366,8 @@ class PolicySearch:
             if seed in again:
                 models, taken = self.trials.refit(tried, left)
                 left -= taken
-            models = models or self._fitted(tried)
+            # In order the last model of a trial, which has learned the last rows.
+            models = models or fitted_in(tried.order.keep)[-1 if self.in_order else 0 :]
             made.append(EnsembleMember(tried.suggestion.arm, weights[seed], models))
         assert self.arrays.judge is not None
         classes = self.arrays.judge.classes
@@ -380,10 +381,6 @@ class PolicySearch:
             share = tried.suggestion.fidelity
             costs[seed] = tried.cpu_seconds / share * self._more_rows(share)
         return costs
-
-    def _fitted(self, tried: Tried) -> list[Any]:
-        """Return the models of a trial; in order the last one, which has learned the last rows."""
-        return fitted_in(tried.order.keep)[-1 if self.in_order else 0 :]
 
     def _more_rows(self, fidelity: float) -> float:
         """Return how many times the rows of a trial, whose share is scaled to 1, all rows are.

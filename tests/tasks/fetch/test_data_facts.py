@@ -4,9 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leaseboard.tasks.fetch.columns import tidy_frame
 from leaseboard.tasks.fetch.data_facts import facts_of
 
 N = 600
+
+
+def facts(frame, y):
+    return facts_of(tidy_frame(frame), y)
 
 
 def table(seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
@@ -52,7 +57,7 @@ def test_the_place_of_a_row_in_a_smooth_stream_does_not_leak(labels, position):
     y = stream_of(labels, rng)
     frame = pd.DataFrame({"at": POSITIONS[position], "x": rng.normal(size=len(y))})
 
-    assert facts_of(frame, y)["leak_skill"] < 0.9
+    assert facts(frame, y)["leak_skill"] < 0.9
 
 
 @pytest.mark.parametrize("leak", [
@@ -67,26 +72,26 @@ def test_a_function_of_the_target_leaks_in_any_order_of_rows(order, leak):
               "shuffled": rng.permutation(len(y))}  # fmt: skip
     y = y.iloc[places[order]].reset_index(drop=True)
 
-    assert facts_of(pd.DataFrame({"planted": leak(y)}), y)["leak_skill"] > 0.98
+    assert facts(pd.DataFrame({"planted": leak(y)}), y)["leak_skill"] > 0.98
 
 
 def test_an_identity_of_rows_and_labels_that_are_shuffled_do_not_leak():
     frame, y = table()
     high = (y > 0).astype(str).astype("category")
     ids = pd.Series([f"row {i}" for i in range(N)], dtype="category")
-    assert facts_of(frame[["x"]].assign(id=ids), high)["leak_skill"] < 0.6
-    assert facts_of(pd.DataFrame({"constant": np.zeros(N)}), high)["leak_skill"] <= 0
+    assert facts(frame[["x"]].assign(id=ids), high)["leak_skill"] < 0.6
+    assert facts(pd.DataFrame({"constant": np.zeros(N)}), high)["leak_skill"] <= 0
     for seed in range(3):
         frame, y = table(seed)
         shuffled = pd.Series(np.random.default_rng(seed).permutation(y), name="y")
-        assert facts_of(frame, shuffled)["leak_skill"] < 0.2
+        assert facts(frame, shuffled)["leak_skill"] < 0.2
 
 
 def test_rows_in_time_order_are_in_order_and_shuffled_ones_are_not():
     frame, y = table()
-    mixed = facts_of(frame.sample(frac=1, random_state=0), y)
+    mixed = facts(frame.sample(frac=1, random_state=0), y)
 
-    assert facts_of(frame, y)["time_discordant"] == 0.0
+    assert facts(frame, y)["time_discordant"] == 0.0
     assert (mixed["time_discordant"], mixed["time_column"]) == (
         pytest.approx(0.5, abs=0.02),
         "day",
@@ -103,8 +108,8 @@ def test_a_time_is_certain_by_blocks_of_rows_in_its_order(name):
     moments, certain = MOMENTS[name]
     days = pd.Timestamp("2026-01-01") + pd.to_timedelta(moments, "h")
 
-    found = facts_of(pd.DataFrame({name: days}), table()[1])
+    found = facts(pd.DataFrame({name: days}), table()[1])
 
     assert found["time_discordant"] > 0.02
     assert found["time_certain"] == certain
-    assert "time_column" not in facts_of(pd.DataFrame({name: days, "b": days}), table()[1])
+    assert "time_column" not in facts(pd.DataFrame({name: days, "b": days}), table()[1])
