@@ -17,14 +17,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import configurations
 from leaseboard.algorithms.base import Algorithm, setting_names
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, short
 from leaseboard.algorithms.events import (
     BoundsUpdated,
-    ChampionChanged,
-    ConfigurationFailed,
-    Eliminated,
     Event,
     ExploitivenessViolated,
     MonotonicityViolated,
@@ -158,9 +156,9 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             warn_of_dates(X, Validation(every, every, False), "test the choice on later rows")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         made, params = self._configurations()
-        self._names = list(made)
+        names = list(made)
         if len(params) == 1:
-            warnings.warn(f"one configuration, {self._names[0]!r}: no choice", stacklevel=2)
+            warnings.warn(f"one configuration, {names[0]!r}: no choice", stacklevel=2)
         sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
         resolve(SamplesEnvironment.kind, sampled)  # a setting out of range is a UsageError
         name, algorithm = self._algorithm()
@@ -173,10 +171,11 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise kind(str(error)) from error
         assert auditor.champion is not None  # else the environment's score raised an error
         self.best_index_ = auditor.champion
-        self.best_name_ = self._names[auditor.champion]
+        self.best_name_ = names[auditor.champion]
         self.best_params_ = params[auditor.champion]
         self.best_score_ = auditor.close().score
         self.events_ = tuple(log)
+        self.leaderboard_, self.guarantee_ = table(log, names), guarantee(log, names)
         self.choice_ = clone(made[self.best_name_])
         for fitted in ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_"):
             vars(self).pop(fitted, None)  # of an earlier fit
@@ -227,18 +226,6 @@ class SelectionSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ndarray, shape (n_samples,) or (n_samples, n_classes)
         """
         return self._fitted("decision_function")(X)
-
-    @property
-    def leaderboard_(self) -> pd.DataFrame:
-        """All configurations by number, the best first."""
-        check_is_fitted(self, "events_")
-        return table(self.events_, self._names)
-
-    @property
-    def guarantee_(self) -> str:
-        """The guarantee for the choice, its assumption, and what was seen to break it."""
-        check_is_fitted(self, "events_")
-        return guarantee(self.events_, self._names)
 
     @property
     def classifiers(self) -> list[Any]:
@@ -359,6 +346,10 @@ def _named(pipelines: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
     return dict(pipelines)
 
 
+OUTCOMES = {"champion": "chosen", "eliminated": "dropped", "failed": "failed"}
+"""What `table` calls the outcomes of configurations; any other is ``left``."""
+
+
 def table(events: Sequence[Event], names: Sequence[str]) -> pd.DataFrame:
     """Return a row for each configuration, by its number, the best first.
 
@@ -367,25 +358,19 @@ def table(events: Sequence[Event], names: Sequence[str]) -> pd.DataFrame:
     seconds of all its probes. What was not measured is missing.
     """
     rows: list[dict[str, object]] = [
-        {"name": name, "outcome": "left", "reason": "", "rows": 0, "cpu_seconds": 0.0}
-        for name in names
-    ]
+        {"name": name, "outcome": OUTCOMES.get(each.outcome, "left"), "reason": each.reason,
+         "rows": 0, "cpu_seconds": each.cpu_seconds}
+        for name, each in zip(names, configurations(events), strict=True)
+    ]  # fmt: skip
+    measured = ("rows", "train_accuracy", "test_accuracy")
     for probe in of(events, ProbeFinished):
-        row = rows[probe.configuration]
-        row |= {name: getattr(probe, name) for name in ("rows", "train_accuracy", "test_accuracy")}
-        row["cpu_seconds"] += probe.cpu_seconds  # type: ignore[operator]
+        rows[probe.configuration] |= {name: getattr(probe, name) for name in measured}
     for bounds in of(events, BoundsUpdated):
         found = {"test_accuracy": bounds.value, "lower": bounds.lower, "upper": bounds.upper}
         rows[bounds.configuration] |= found
-    for left in of(events, Eliminated):
-        rows[left.configuration] |= {"outcome": "dropped", "reason": left.reason}
-    for failed in of(events, ConfigurationFailed):
-        rows[failed.configuration] |= {"outcome": "failed", "reason": failed.reason}
-    for champion in of(events, ChampionChanged)[-1:]:
-        rows[champion.configuration]["outcome"] = "chosen"
-    measured = ["train_accuracy", "test_accuracy", "lower", "upper"]
-    columns = ["name", "outcome", "rows", *measured, "cpu_seconds", "reason"]
-    board = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(measured, "float64"))
+    numbers = ["train_accuracy", "test_accuracy", "lower", "upper"]
+    columns = ["name", "outcome", "rows", *numbers, "cpu_seconds", "reason"]
+    board = pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(numbers, "float64"))
     board["outcome"] = pd.Categorical(
         board["outcome"], ["chosen", "left", "dropped", "failed"], ordered=True
     )

@@ -146,7 +146,7 @@ def test_it_predicts_what_the_choice_can(data):
     search = SelectionSearch({"svc": LinearSVC(), "constant": Silent()})
     assert not hasattr(search, "decision_function")  # one of them does not have it
     with pytest.raises(NotFittedError):
-        search.leaderboard_  # noqa: B018
+        search.predict(data[0])
     search.fit(*data)
     assert hasattr(search, "decision_function")
     assert not hasattr(search, "predict_proba")
