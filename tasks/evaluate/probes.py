@@ -176,29 +176,19 @@ def _measured(model: Any, samples: Samples, rows: int, test_rows: int) -> Record
     """Return what a probe counts, and the cost of each part."""
     trained, tested = samples.fitted_on(rows), samples.test(test_rows)
     model = able(model, trained[1])
-    _, fitting = _timed("fit", lambda: model.fit(*trained))
-    right, testing = _timed("test", lambda: _verdicts(model, *tested))
-    found = (
-        fitting
-        | testing
-        | {
-            "test_correct": int(right.sum()),
-            "half_test_correct": int(right[: test_rows // 2].sum()),
-        }
-    )
+    found: Record = {}
+    _timed(found, "fit", lambda: model.fit(*trained))
+    right = _timed(found, "test", lambda: _verdicts(model, *tested))
+    found["test_correct"] = int(right.sum())
+    found["half_test_correct"] = int(right[: test_rows // 2].sum())
     if rows == samples.train_rows:  # at full size the training accuracy is not asked for
         return found
     features, labels = samples.train(rows)
-    right, training = _timed("train", lambda: _verdicts(model, features, labels))
-    return (
-        found
-        | training
-        | {
-            "train_correct": int(right.sum()),
-            "half_correct": int(right[: rows // 2].sum()),
-            "common": Counter(labels.tolist()).most_common(1)[0][1],
-        }
-    )
+    right = _timed(found, "train", lambda: _verdicts(model, features, labels))
+    found["train_correct"] = int(right.sum())
+    found["half_correct"] = int(right[: rows // 2].sum())
+    found["common"] = Counter(labels.tolist()).most_common(1)[0][1]
+    return found
 
 
 @dataclass(eq=False)
@@ -302,11 +292,12 @@ def _verdicts(model: Any, features: Any, labels: NDArray[Any]) -> NDArray[np.boo
     return right
 
 
-def _timed(part: str, work: Callable[[], Any]) -> tuple[Any, Record]:
-    """Return what `work` returns, and its CPU and wall seconds as those of a part of a probe."""
+def _timed(found: Record, part: str, work: Callable[[], Any]) -> Any:
+    """Return what `work` returns; what a part of a probe cost is put into `found`."""
     cpu, wall = process_time(), perf_counter()
-    found = work()
-    return found, {f"{part}_cpu": process_time() - cpu, f"{part}_wall": perf_counter() - wall}
+    made = work()
+    found[f"{part}_cpu"], found[f"{part}_wall"] = process_time() - cpu, perf_counter() - wall
+    return made
 
 
 SECONDS_PER_ROW = 1e-3
