@@ -100,7 +100,8 @@ def _parquet(path: Path, **conversion: Any) -> pd.DataFrame:
             table.validate(full=True)  # texts that are not UTF-8, codes of no category
             frame = table.to_pandas(**conversion)
             named = [name for name in frame.index.names if name is not None]
-            return frame.reset_index(level=named) if named else frame
+            frame = frame.reset_index(level=named).reset_index(drop=True)
+            return frame.set_axis(frame.columns.map(str), axis=1)
     except (  # also what metadata in the place of pandas' lead to
         pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError,
     ) as error:  # fmt: skip

@@ -94,8 +94,7 @@ def pending(
             if path.exists():
                 yield Batch(name, digest, fault=str(error))
         else:
-            frame.columns = frame.columns.map(str)
-            yield Batch(name, digest, frame.reset_index(drop=True))
+            yield Batch(name, digest, frame)
 
 
 def _digest(path: Path) -> str:

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.values import FLAGS, ValueKind, label, text_of
+from leaseboard.algorithms.tables.values import FLAGS, ValueKind, text_of
 from leaseboard.tasks.fetch import columns, files
 from leaseboard.tasks.fetch.dataset import MOST_CLASSES, infer_task
-from leaseboard.tasks.preprocess.encoding import is_flag
+from leaseboard.tasks.preprocess.encoding import is_flag, places
 
 Values = dict[str, Any]
 """A row's features by name: numbers, flags, texts, None for a missing one; dates as ISO texts."""
@@ -79,8 +79,7 @@ def as_texts(column: pd.Series) -> pd.Series:
 def _typed(values: pd.Series, column: Column) -> pd.Series:
     values = standard_type(values.reset_index(drop=True))
     if column.kind == "category":
-        code = {category: number for number, category in enumerate(column.categories)}
-        codes = [-1 if pd.isna(v) else code.get(label(v), -1) for v in values]
+        codes = places(values, column.categories)
         return pd.Series(pd.Categorical.from_codes(codes, list(column.categories)))
     if column.kind == "flag":
         missing = values.isna()
@@ -180,14 +179,13 @@ def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFram
     kinds = kinds or {}
     texts = tuple(name for name, kind in kinds.items() if kind == "text")
     frame = files.read(str(path), texts=texts).frame
-    frame.columns = frame.columns.map(str)
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise DataError(f"{path}: column name {twice[0]!r} occurs twice: rename one")
     if files.is_sparse(path):
         zeros = {name: 0.0 for name in kinds if name not in frame and files.is_index(name)}
         frame = frame.assign(**zeros)
-    return frame.reset_index(drop=True)
+    return frame
 
 
 def pass_through(path: Path, frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
@@ -196,8 +194,7 @@ def pass_through(path: Path, frame: pd.DataFrame, added: pd.DataFrame) -> pd.Dat
     `frame` is what `read_rows` made of it: a column of a csv that says the same in its own type
     keeps that type.
     """
-    written = files.as_written(path).reset_index(drop=True)
-    written.columns = written.columns.map(str)
+    written = files.as_written(path)
     for name in written:
         if written[name].dtype == files.TEXTS:
             said = frame[name].astype("string").astype(files.TEXTS)
