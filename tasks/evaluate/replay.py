@@ -113,7 +113,7 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
     """Trials from the store; those that were never run are run in a fork and stored.
 
     - `data`: names the data in the key: digest, how rows are divided, how columns become numbers.
-    - `arrays`: makes the encoded data; called only if a trial must be run.
+    - `arrays`: returns the encoded data, which it makes once, if a trial must be run.
     - `limits`: CPU seconds and memory of each trial; without them trials run in this process.
     """
 
@@ -121,10 +121,6 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
     arrays: Callable[[], Arrays]
     store: Store
     limits: Limits | None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._arrays: Arrays | None = None
 
     def _get(self, stream: _TrialStream, n: int, seconds: float) -> Trial:
         stopped: list[Record] = []
@@ -147,9 +143,7 @@ class StoredTrials(OptimisedTrials[_TrialStream]):
         """Run trial `n` for at most `seconds`."""
         suggestion, thought = stream.suggest(n)
         order = order_of(self.space, suggestion, stream.learner_seed(n))
-        if self._arrays is None:
-            self._arrays = self.arrays()
-        outcome = carry_out(replace(order, seconds=seconds), self._arrays, self.limits)
+        outcome = carry_out(replace(order, seconds=seconds), self.arrays(), self.limits)
         if not outcome.lasting:
             raise SkipError(f"trial {n + 1} of {order.estimator}: {outcome.reason}: run it again")
         self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]

@@ -64,8 +64,7 @@ def _leak(features: pd.DataFrame, target: pd.Series, classes: int) -> dict[str, 
 
 
 def _ranks(values: NDArray[Any]) -> Floats:
-    ranks: Floats = pd.Series(values).rank().to_numpy(np.float64)
-    return ranks
+    return np.asarray(pd.Series(values).rank(), dtype=np.float64)
 
 
 def _numbers(column: pd.Series) -> Floats:

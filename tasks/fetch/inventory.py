@@ -24,6 +24,7 @@ from leaseboard.tasks.fetch.dataset import Options, RawTable, file_digest
 from leaseboard.tasks.fetch.loading import CATALOGUE
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.terminal import counted
+from leaseboard.tasks.machine.yaml_files import load_yaml
 
 ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
@@ -34,8 +35,8 @@ def catalogue() -> list[tuple[str, str, str]]:
     These are named and embedded ones, those of mirrors, and public sources.
     """
     listed = {}
-    for name in loading.names():
-        known = loading.read_named(name)
+    for name, file in loading.named().items():
+        known = load_yaml(file, loading.Named)
         listed[name] = known.about, known.reference
     for name, each in synthetic.GENERATORS.items():
         listed[f"synthetic:{name}"] = each.summary(), "generator"

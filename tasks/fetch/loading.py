@@ -225,14 +225,9 @@ class Named(Options):
     """One line for ``leaseboard list``."""
 
 
-def names() -> list[str]:
-    """Return the names of files of ``conf/data``, the user's and the shipped."""
-    return sorted(environment.conf_files("data"))
-
-
-def read_named(name: str) -> Named:
-    """Return the file ``conf/data/<name>.yaml``; UsageError names the key that is wrong."""
-    return load_yaml(environment.conf_files("data")[name], Named)
+def named() -> dict[str, Path]:
+    """Return the files of ``conf/data`` by name, the user's and the shipped."""
+    return dict(sorted(environment.conf_files("data").items()))
 
 
 def resolve(reference: Reference) -> Reference:
@@ -242,24 +237,24 @@ def resolve(reference: Reference) -> Reference:
     """
     if reference.source:
         return reference
-    name = reference.name
-    if name in names():
-        return _named(name, reference.options)
+    name, known = reference.name, named()
+    if name in known:
+        return _named(known[name], reference.options)
     if Path(name).expanduser().is_file():
         return replace(reference, source="file")
     if "/" in name or Path(name).suffix:
         raise UsageError(f"{name}: no such file")
-    raise unknown("dataset", name, names())
+    raise unknown("dataset", name, known)
 
 
-def _named(name: str, options: Mapping[str, str]) -> Reference:
-    known = read_named(name)
+def _named(file: Path, options: Mapping[str, str]) -> Reference:
+    known = load_yaml(file, Named)
     reference = parse(known.reference)
     own = known.model_dump(exclude={"reference", "about"}, exclude_none=True)
     texts = {key: str(value) for key, value in own.items()}
     place = reference.name
     if reference.source == "file":  # an absolute path stays itself
-        place = str(environment.conf_files("data")[name].parent / Path(place).expanduser())
+        place = str(file.parent / Path(place).expanduser())
     return Reference(reference.source, place, {**reference.options, **texts, **options})
 
 

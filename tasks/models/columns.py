@@ -1,7 +1,6 @@
 """The columns that a model takes, as callers send them and as files have them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -158,15 +157,6 @@ def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:
             f" {target.iloc[-1]}, and the model takes whole numbers such as {classes[0]} for"
             " classes: learn a new model of all tables with --task regression"
         )
-
-
-@contextmanager
-def data_errors() -> Iterator[None]:
-    """Raise errors about an example or a label as faults of the table."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        raise DataError(str(error)) from error
 
 
 def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFrame:

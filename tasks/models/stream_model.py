@@ -30,7 +30,6 @@ from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.models.columns import (
     Column,
     Values,
-    data_errors,
     flags_or_numbers,
     frame_of,
     kind_of,
@@ -39,7 +38,7 @@ from leaseboard.tasks.models.columns import (
     refuse_many_numbers,
 )
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
-from leaseboard.tasks.preprocess.encoding import as_column, in_float32
+from leaseboard.tasks.preprocess.encoding import as_column, data_errors, in_float32
 
 PREDICTION, PROBABILITY = "prediction", "probability of "
 """Names, or the beginning of names, of the columns that `leaseboard predict` adds."""

@@ -34,6 +34,15 @@ def naming(reference: str) -> Iterator[None]:
         raise DataError(f"{reference}: {error}") from error
 
 
+@contextmanager
+def data_errors() -> Iterator[None]:
+    """Raise errors about an example or a label as faults of the table."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from error
+
+
 Places = NDArray[np.intp]
 
 
@@ -236,11 +245,8 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         labels = target[order]
     rows = dataset.features.iloc[order]
     encoder = FeatureMap(options.namespaces)
-    with naming(dataset.reference):
-        try:
-            features, births = encoder.encode(_as_columns(rows, options))
-        except ValueError as error:
-            raise DataError(str(error)) from error
+    with naming(dataset.reference), data_errors():
+        features, births = encoder.encode(_as_columns(rows, options))
         narrow = in_float32(labels)
     schema, day = encoder.schema(), options.arrival.column
     if options.encoding == "codes":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -134,7 +134,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
         data={"digest": dataset.digest, "split": split, "scale": options.scale},
-        arrays=arrays,
+        arrays=cache(arrays),
         store=Store(),
         limits=Limits(cpu_seconds=options.trial_cpu_seconds, memory_mb=options.trial_memory_mb),
     )

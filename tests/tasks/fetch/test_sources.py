@@ -84,7 +84,7 @@ def test_four_lines_name_a_dataset(conf):
 
     assert (data.target.tolist(), list(data.features)) == ([1.5, 2.5], ["shop", "size"])
     assert ("shops", "our shops", "file:sales.csv") in inventory.catalogue()
-    for name in loading.names():
+    for name in loading.named():
         assert loading.resolve(parse(name)).source
 
 
