@@ -212,8 +212,8 @@ class SearchSession(FrameworkProcess):
 FOLDS = 5
 """Folds of our own estimator where time or groups divide the rows; else they are its default."""
 
-FIT_PATIENCE = 300.0, 60.0
-"""Time limit of a system: wall seconds, plus so many times the budget."""
+FIT_PATIENCE = 60.0
+"""Time limit of a system: so many times the budget, in addition to `PATIENCE`."""
 
 
 @dataclass(eq=False)
@@ -274,9 +274,8 @@ class SystemFits:
             "seconds": seconds,
             "root": str(IMPORTED_FROM),
         }
-        least, times = FIT_PATIENCE
         process = FrameworkProcess(
-            python, "table", system, who=system, patience=least + times * seconds,
+            python, "table", system, who=system, patience=PATIENCE + FIT_PATIENCE * seconds,
             fix=": lower the budget",
         )  # fmt: skip
         with closing(process):

@@ -11,8 +11,7 @@ import math
 import re
 import tempfile
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,7 +204,7 @@ def _signature(model: TableModel) -> Any:
 CHALLENGER, CHAMPION = "challenger", "champion"
 
 
-def register(uri: str, name: str, fitted: Fitted, results: Iterable[Result], *, group: str) -> str:
+def register(uri: str, name: str, fitted: Fitted, results: Sequence[Result], *, group: str) -> str:
     """Log a winner's model, register it as `name` with the alias ``challenger``.
 
     Raises TrackingError if the store cannot be used.
@@ -215,12 +214,10 @@ def register(uri: str, name: str, fitted: Fitted, results: Iterable[Result], *, 
 
     Returns the version; that of an earlier call for the same work, if there was one.
     """
-    check_name(name)
-    rows = [replace(result, seed=result.environment_seed) for result in results]
     client = open_store(uri)
     with reported(uri):
         group_id = experiment(client, uri, group)
-        tags, about = _described(rows, fitted)
+        tags, about = _described(results, fitted)
         versions = every(client.search_model_versions, f"name='{name}'")
         known = next((each for each in versions if each.tags.get(KEY) == tags[KEY]), None)
         if known is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -198,8 +197,6 @@ class StreamOptions(BaseModel):
     """
     max_rows: Annotated[int, Field(ge=2)] | None = None
     """Only the first so many rows; None for all. ChaCha's authors take 100,000."""
-    namespaces: Annotated[int, Field(ge=1, le=len(string.ascii_letters))] = 10
-    """At most so many groups of ceil(d / namespaces) features that are neighbours by name."""
     log_target: bool | Literal["code"] = False
     """False learns the target itself, True its logarithm. ``code`` is the rule of ChaCha's
     authors' code: log where max(range, maximum) >= 100."""
@@ -244,7 +241,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         target, shift = log_target(target, options.log_target)
         labels = target[order]
     rows = dataset.features.iloc[order]
-    encoder = FeatureMap(options.namespaces)
+    encoder = FeatureMap()
     with naming(dataset.reference), data_errors():
         features, births = encoder.encode(_as_columns(rows, options))
         narrow = in_float32(labels)

@@ -137,10 +137,11 @@ class AutoMLEstimator(BaseEstimator):
             warn_of_dates(frame, folds, "sort them and pass cv=TimeSeriesSplit(5)")
         scored = labels if classes is None else target
         kinds = self.encoder_.kinds_
+        scorer = FASTEST[self.task] if self.scoring is None else self.scoring
         search = PolicySearch(
             estimator=self,
             arrays=arrays_of(
-                self.task, features, kinds, labels, scored, classes, weight, folds, self.scorer
+                self.task, features, kinds, labels, scored, classes, weight, folds, scorer
             ),
             space=space,
             policy=algorithm,
@@ -157,11 +158,6 @@ class AutoMLEstimator(BaseEstimator):
         self.best_score_, self.best_arm_ = best["score"], best["arm"]
         self.best_parameters_ = best["parameters"]
         return self
-
-    @property
-    def scorer(self) -> Any:
-        """The scorer of scikit-learn, or its name."""
-        return FASTEST[self.task] if self.scoring is None else self.scoring
 
     def check(self) -> tuple[float, Unit]:
         """Return the budget and its unit; raise UsageError for a parameter that cannot be used."""

@@ -18,10 +18,10 @@ def test_a_job_makes_its_environment():
     env = environment_of(
         "stream",
         load("synthetic:fried?rows=80"),
-        job(budget=50, environment={"namespaces": 2, "log_target": False}),
+        job(budget=50, environment={"max_rows": 60, "log_target": False}),
     )
 
-    assert (env.budget, len(env.stream.schema.namespaces)) == (50, 2)
+    assert (env.budget, len(env.stream.labels)) == (50, 60)
 
 
 @pytest.mark.parametrize("budget", [0, -1, 2.5])

@@ -25,7 +25,7 @@ algorithms:
   - algorithm: chacha
     settings:
       b: 5
-    environment: {namespaces: 5}
+    environment: {decimals: 5}
 environment: {log_target: false}
 """
 
@@ -39,11 +39,7 @@ WRONG = [
     ("b: 5", "bb: 5", "s.yaml:9: algorithms.1.settings.bb: unknown setting of chacha 'bb'"),
     ("b: 5", "b: many", "s.yaml:9: algorithms.1.settings.b: chacha: setting b='many'"),
     ("b: 5", "keep: top", "s.yaml:9: algorithms.1.settings.keep: .* 'top-half'"),
-    (
-        "namespaces: 5",
-        "namespaces: 0",
-        "s.yaml:10: algorithms.1.environment.namespaces: stream env",
-    ),
+    ("decimals: 5", "decimals: 99", "s.yaml:10: algorithms.1.environment.decimals: stream env"),
     ("max_rows: 50", "max_row: 5", "s.yaml:4: data.1.environment.max_row: .* mean 'max_rows'"),
     ("log_target: f", "log_targt: f", "s.yaml:11: environment.log_targt: .* mean 'log_target'"),
     ("sklearn:wine", "sklearn:win", "s.yaml:3: data.0.data: .* did you mean 'wine'"),
