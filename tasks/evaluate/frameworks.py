@@ -45,8 +45,9 @@ _OVERFLOWS = "OverflowError", "FloatingPointError"
 """What Python raises where the numbers of a model have left the range."""
 
 
-PATIENCE = 300.0
-"""Wall seconds after which a program that does not answer is ended, and its job fails."""
+PATIENCE, BUDGET_PATIENCE = 300.0, 60.0
+"""Wall seconds after which a program that does not answer is ended, and its job fails; and in
+addition so many times its budget."""
 
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 """How the last line of a traceback begins, after which threads may go on printing."""
@@ -58,15 +59,12 @@ class FrameworkProcess:
     - `python`: the interpreter of the environment, see `venv`.
     - `*program`: what `framework_program` runs there, and its arguments.
     - `who`: its name in errors.
-    - `patience`: wall seconds that an answer may take.
-    - `fix`: what a user can do where it takes longer.
+    - `budget`: seconds that a user allows it, of which its patience is a multiple, too.
     """
 
-    def __init__(
-        self, python: Path, *program: str, who: str, patience: float = PATIENCE, fix: str = ""
-    ) -> None:
-        self._who, self._fix = who, fix
-        self._limits = Limits(wall_seconds=patience)
+    def __init__(self, python: Path, *program: str, who: str, budget: float = 0.0) -> None:
+        self._who, self._fix = who, ": lower the budget" if budget else ""
+        self._limits = Limits(wall_seconds=PATIENCE + BUDGET_PATIENCE * budget)
         self._folder = tempfile.TemporaryDirectory(prefix="framework-")
         self._printed = Path(self._folder.name) / "printed.txt"
         ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -116,9 +114,7 @@ class StreamSession(FrameworkProcess):
     Labels that have come are sent with the next row, which saves half of the exchanges.
     """
 
-    def __init__(
-        self, system: str, learner: str, stream: Stream, seed: int, patience: float = PATIENCE
-    ) -> None:
+    def __init__(self, system: str, learner: str, stream: Stream, seed: int) -> None:
         self._n_classes = len(stream.classes)
         self._at = self._waiting = 0
         self._owed: list[float] = []
@@ -127,8 +123,8 @@ class StreamSession(FrameworkProcess):
         names = [f"x{place}" for place in range(len(self._columns))]
         groups = stream.schema.columns if system in ONE_HOT else ()
         binary = "regression" if stream.task == "regression" else "binary"
-        python, who = venv.python(system), f"{system}'s {learner}"
-        super().__init__(python, "stream", system, learner, who=who, patience=patience)
+        who = f"{system}'s {learner}"
+        super().__init__(venv.python(system), "stream", system, learner, who=who)
         self.send(
             {
                 "task": "classes" if stream.classes else binary,
@@ -193,10 +189,8 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
 class SearchSession(FrameworkProcess):
     """Search in its process, see `Deciders`; SkipError where its library is missing."""
 
-    def __init__(
-        self, system: str, order: Mapping[str, Any], seed: int, patience: float = PATIENCE
-    ) -> None:
-        super().__init__(venv.python(system), "select", system, who=system, patience=patience)
+    def __init__(self, system: str, order: Mapping[str, Any], seed: int) -> None:
+        super().__init__(venv.python(system), "select", system, who=system)
         self.send({**order, "seed": seed % 2**31})
 
     def hear(self) -> ProbeAsked | int | None:
@@ -211,9 +205,6 @@ class SearchSession(FrameworkProcess):
 
 FOLDS = 5
 """Folds of our own estimator where time or groups divide the rows; else they are its default."""
-
-FIT_PATIENCE = 60.0
-"""Time limit of a system: so many times the budget, in addition to `PATIENCE`."""
 
 
 @dataclass(eq=False)
@@ -274,10 +265,7 @@ class SystemFits:
             "seconds": seconds,
             "root": str(IMPORTED_FROM),
         }
-        process = FrameworkProcess(
-            python, "table", system, who=system, patience=PATIENCE + FIT_PATIENCE * seconds,
-            fix=": lower the budget",
-        )  # fmt: skip
+        process = FrameworkProcess(python, "table", system, who=system, budget=seconds)
         with closing(process):
             process.send(order)
             found: Record = process.receive()

@@ -47,8 +47,8 @@ def start(tmp_path, monkeypatch):
         file = tmp_path / "stand_in.py"
         file.write_text(STAND_IN + script)
         monkeypatch.setattr(framework_program, "__file__", str(file))
-        fix = ": lower the budget"
-        made = FrameworkProcess(OURS, "program", "more", who="it", patience=patience, fix=fix)
+        monkeypatch.setattr(frameworks, "PATIENCE", patience)
+        made = FrameworkProcess(OURS, "program", "more", who="it", budget=1e-9)
         started.append(made)
         return made
 
@@ -117,10 +117,11 @@ def begin(tmp_path, monkeypatch):
             file = tmp_path / "stand_in.py"
             file.write_text(STAND_IN + script)
             monkeypatch.setattr(framework_program, "__file__", str(file))
+        monkeypatch.setattr(frameworks, "PATIENCE", patience)
         if isinstance(of, Stream):
-            sessions.append(StreamSession(*which, of, 3, patience))
+            sessions.append(StreamSession(*which, of, 3))
         else:
-            sessions.append(SearchSession("scikit-learn", of, 3, patience))
+            sessions.append(SearchSession("scikit-learn", of, 3))
         return sessions[-1]
 
     yield make
