@@ -19,6 +19,8 @@ process inherits it. The programs are:
     Leaseboard fits and records, so that a fit costs the same for every search.
 ``stream SYSTEM LEARNER``
     A learner on a stream, see `framework_streams`, a file next to it.
+``dataset NAME``
+    A dataset of River, which is sent.
 """
 
 from __future__ import annotations
@@ -338,8 +340,13 @@ def learn_stream(wire: Any, system: str, learner: str) -> None:
     wire.send(spent | {"peak_memory_mb": peak_memory_mb()})
 
 
+def send_dataset(wire: Any, name: str) -> None:
+    """Send a dataset of River."""
+    wire.send(import_module("framework_streams").read(name))
+
+
 PROGRAMS: dict[str, Callable[..., None]] = {
-    "table": predict_table, "select": select, "stream": learn_stream
+    "table": predict_table, "select": select, "stream": learn_stream, "dataset": send_dataset
 }  # fmt: skip
 
 if __name__ == "__main__":

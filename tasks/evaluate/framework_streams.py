@@ -1,17 +1,14 @@
 """Learners of River, CapyMOA and FLAML's AutoVW on a stream, see `framework_program`.
 
-``python framework_streams.py NAME`` prints a dataset of River. The order of a learner has the
-values of `Asked`. Each message after that holds the labels that have come, of the first rows that
-have none, and a row, whose prediction is answered. After a message without a row come the seconds
-of predicting and learning.
+The order of a learner has the values of `Asked`. Each message after that holds the labels that
+have come, of the first rows that have none, and a row, whose prediction is answered. After a
+message without a row come the seconds of predicting and learning.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -329,7 +326,3 @@ def read(name: str) -> dict[str, Any]:
             columns.setdefault(column, []).append(value)
         target.append(label)
     return {"features": columns, "target": target}
-
-
-if __name__ == "__main__":
-    json.dump(read(sys.argv[1]), sys.stdout)

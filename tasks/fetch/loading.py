@@ -13,13 +13,11 @@ a file that a kill has cut for a whole one.
 from __future__ import annotations
 
 import csv
-import json
 import re
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -39,7 +37,7 @@ from leaseboard.algorithms.errors import (
     refused,
     unknown,
 )
-from leaseboard.tasks.evaluate import framework_streams, venv
+from leaseboard.tasks.evaluate import venv
 from leaseboard.tasks.fetch import files, synthetic
 from leaseboard.tasks.fetch.dataset import Dataset, Options, RawTable, file_digest, finish
 from leaseboard.tasks.machine import environment
@@ -425,19 +423,20 @@ def _read_river(name: str) -> RawTable:
 
     Raises DataUnavailableError, with the fix, where River's environment is not installed.
     """
+    from leaseboard.tasks.evaluate.frameworks import FrameworkProcess  # for this source alone
+
     try:
         python = venv.python("river")
     except SkipError as error:
         raise DataUnavailableError(f"river:{name} is in River's package: {error}") from error
-    command = [str(python), "-I", framework_streams.__file__, name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        word = (done.stderr.strip().splitlines() or ["no message"])[-1]
+    try:
+        with closing(FrameworkProcess(python, "dataset", name, who=f"river:{name}")) as process:
+            found = process.receive()
+    except LeaseboardError as error:
         raise LeaseboardError(
-            f"River could not read its dataset {name}: {word}: to install it again,"
-            f" delete {venv.folder('river')} and run 'leaseboard frameworks install river'"
-        )
-    found = json.loads(done.stdout)
+            f"{error}: to install it again, delete {venv.folder('river')} and run"
+            " 'leaseboard frameworks install river'"
+        ) from error
     frame = pd.DataFrame(found["features"]).assign(target=found["target"])
     source, licence = f"river.datasets {name}", "BSD-3-Clause (River)"
     return RawTable(frame, name, "target", source=source, licence=licence)

@@ -20,7 +20,7 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     UsageError,
 )
-from leaseboard.tasks.evaluate import framework_streams, venv
+from leaseboard.tasks.evaluate import framework_program, venv
 from leaseboard.tasks.fetch import inventory, loading
 from leaseboard.tasks.fetch.dataset import file_digest
 from leaseboard.tasks.fetch.inventory import build_mirror
@@ -122,7 +122,7 @@ def test_a_set_of_rivers_comes_in_its_order_and_types(monkeypatch, tmp_path):
     assert data.target[0] == 42.0
     file = tmp_path / "failing.py"
     file.write_text("raise OSError('no archive')")
-    monkeypatch.setattr(framework_streams, "__file__", str(file))
+    monkeypatch.setattr(framework_program, "__file__", str(file))
     with pytest.raises(LeaseboardError, match="OSError: no archive: to install it again"):
         load("river:Phishing")
 
