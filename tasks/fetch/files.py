@@ -289,14 +289,10 @@ def read_libsvm(path: Path) -> pd.DataFrame:
     return frame
 
 
-def is_sparse(path: Path) -> bool:
-    """Return whether the format of `path` leaves out zeros."""
-    return READERS.get(path.suffix.lower()) is read_libsvm
-
-
-def is_index(name: str) -> bool:
-    """Return whether `read_libsvm` gives a column this name."""
-    return re.fullmatch(r"f(0|[1-9]\d*)", name) is not None
+def zeros(path: Path, absent: Iterable[str]) -> dict[str, float]:
+    """Return 0 for each `absent` column that the format of a file leaves out where all is 0."""
+    is_sparse = READERS.get(path.suffix.lower()) is read_libsvm
+    return {name: 0.0 for name in absent if is_sparse and re.fullmatch(r"f(0|[1-9]\d*)", name)}
 
 
 Reader = Callable[[Path], pd.DataFrame]

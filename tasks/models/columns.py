@@ -172,10 +172,7 @@ def read_rows(path: Path, kinds: Mapping[str, str] | None = None) -> pd.DataFram
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise DataError(f"{path}: column name {twice[0]!r} occurs twice: rename one")
-    if files.is_sparse(path):
-        zeros = {name: 0.0 for name in kinds if name not in frame and files.is_index(name)}
-        frame = frame.assign(**zeros)
-    return frame
+    return frame.assign(**files.zeros(path, [name for name in kinds if name not in frame]))
 
 
 def pass_through(path: Path, frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
