@@ -114,7 +114,6 @@ def bet(
 
 cdef void _write_shares(double first, double clip, double *stakes) noexcept nogil:
     """Write λ_k c: what each bet loses by a difference of -c."""
-    cdef int k
     for k in range(_N_BETS):
         stakes[k] = _SHARE * min(ldexp(1.0, -k) * (clip / first), 1.0)
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from leaseboard.algorithms import plain
-
 
 cdef class Buffers:
     """Owner of arrays, and of other owners: attributes for Python, and typed ones for kernels.
@@ -32,14 +30,6 @@ cdef class Buffers:
         self.arrays |= arrays
         for name, array in arrays.items():
             setattr(self, "_" + name, array)
-
-    def state(self):
-        """See `plain.Saved.state`."""
-        return plain.values_of(self, self.kept)
-
-    def fill(self, state):
-        """See `plain.Saved.fill`."""
-        plain.fill(self, state, self.kept)
 
 
 def aligned_zeros(shape, dtype=np.float64):

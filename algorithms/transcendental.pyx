@@ -6,8 +6,8 @@ polynomials without fused multiply-add, and without branches, so that loops over
 vectorised. Powers are written as ``exp(y * log(x))`` or by square roots, and tanh(x / 2) as
 ``1 - 2 / (exp(x) + 1)``.
 
-In double precision the result is within 1 unit in the last place of the exact one. `exp32` has the
-bits of glibc's ``expf``, which is within 0.502, as Vowpal Wabbit calls it.
+In double precision the result is within 1 unit in the last place of the exact one. The kernels'
+`exp32` has the bits of glibc's ``expf``, which is within 0.502, as Vowpal Wabbit calls it.
 
 References
 ----------
@@ -22,7 +22,6 @@ from leaseboard.algorithms cimport elementary
 
 ctypedef double (*Function)(double) noexcept nogil
 
-LN_10 = 2.302585092994046
 MOST_RADIANS = 2.0**16
 """Sine and cosine of larger numbers are NaN."""
 
@@ -36,17 +35,6 @@ def exp(double x):
     (2.718281828459045, 0.0, inf)
     """
     return elementary.exp(x)
-
-
-def exp32(float x):
-    """Return e^x in single precision.
-
-    Examples
-    --------
-    >>> exp32(1.0)
-    2.7182817459106445
-    """
-    return elementary.exp32(x)
 
 
 def log(double x):
@@ -82,17 +70,6 @@ def cos(double x):
     return elementary.cos(x)
 
 
-def sin(double x):
-    """Return the sine of x radians.
-
-    Examples
-    --------
-    >>> sin(0.0), sin(1.0)
-    (0.0, 0.8414709848078965)
-    """
-    return elementary.sin(x)
-
-
 def exp_all(values):
     """Return e^x of each value of an array of any shape."""
     return _of_each(elementary.exp, values)
@@ -104,14 +81,19 @@ def log_all(values):
 
 
 def sin_all(values):
-    """Return the sine of each value of an array of any shape."""
+    """Return the sine of each value, in radians, of an array of any shape.
+
+    Examples
+    --------
+    >>> sin_all([0.0, 1.0]).tolist()
+    [0.0, 0.8414709848078965]
+    """
     return _of_each(elementary.sin, values)
 
 
 cdef _of_each(Function function, values):
     found = np.array(values, dtype=np.float64, order="C")
     cdef double[::1] x = found.reshape(-1)
-    cdef Py_ssize_t i
     for i in range(x.shape[0]):
         x[i] = function(x[i])
     return found

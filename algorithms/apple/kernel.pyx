@@ -118,7 +118,6 @@ cdef class Expander:
     cdef void emit_base(self, Py_ssize_t row) noexcept nogil:
         """Emit a row's non-zero base features and then the constant."""
         cdef Py_ssize_t base = 0
-        cdef float x
         for i in range(self.indptr[row], self.indptr[row + 1]):
             variable = self.indices[i]
             x = <float>(self.data[i] * self.scale[variable])
@@ -150,7 +149,6 @@ cdef class Expander:
         cdef Record[::1] writable = self.learner.records  # a read-only array is refused
         cdef double[:, ::1] moments = self.learner.moments
         cdef Py_ssize_t t, i, size = 0, bad = -1
-        cdef double p, residual, square
         with nogil:
             for t in range(labels.shape[0]):
                 size = self.emit(t, True)
@@ -177,7 +175,6 @@ cdef class Expander:
 
     def predict(self, double low, double high, float[::1] out):
         """Predict each row, clamped to a range."""
-        cdef Py_ssize_t t
         cdef float never = NEVER
         v, z, w, inverse, records, slots = self.v, self.z, self.w, self.inverse, self.records, self.slots
         # With the interpreter's lock: rows stamp what they emit, in the learner.
@@ -503,7 +500,6 @@ cdef uint8_t tag_of(uint64_t mixed) noexcept nogil:
 def variable_keys(Py_ssize_t n_variables):
     """Return one odd pseudo-random key per variable: the splitmix64 sequence, last bit set."""
     cdef uint64_t[::1] keys = np.empty(n_variables, dtype=np.uint64)
-    cdef Py_ssize_t i
     for i in range(n_variables):
         keys[i] = mix(<uint64_t>(i + 1) * <uint64_t>0x9E3779B97F4A7C15) | 1
     return np.asarray(keys)

@@ -137,7 +137,6 @@ cdef class Steps:
         goes on while it lives, then the champion. If the champion is paused, which only an
         ablation allows, the answer is -1: its model starts afresh and has nothing to say.
         """
-        cdef Slot *one
         cdef Py_ssize_t best = -1
         for slot in range(self.n_slots):
             one = self.rows + slot
@@ -154,8 +153,6 @@ cdef class Steps:
 
     cpdef void observe(self, double label, const float[::1] predictions) noexcept nogil:
         """Take one label: update range, progressive loss, bounds and score of every live model."""
-        cdef Slot *one
-        cdef double low, high, error
         # Extend the range of all labels.
         self.low, self.high = min(self.low, label), max(self.high, label)
         for slot in range(self.n_slots):
@@ -188,7 +185,6 @@ cdef class Steps:
 
     cpdef bint needs_decision(self) noexcept nogil:
         """Return whether a lease has ended or a test is positive."""
-        cdef Py_ssize_t champion
         for slot in range(self.n_slots):
             if self.rows[slot].configuration >= 0 and self.rows[slot].n >= self.rows[slot].lease:
                 return True
@@ -210,7 +206,6 @@ cdef class Steps:
         can pass against it. The authors' program chooses it before it asks whether it is ripe, so
         that a fresh challenger can hide a riper one.
         """
-        cdef Slot *one
         cdef Py_ssize_t best = -1
         cdef double least = self.ripe if self.literal else 1.0
         for slot in range(self.n_slots):
@@ -236,15 +231,6 @@ cdef class Steps:
             and worse(one.lower, one.epsilon, self.rows[champion].upper, self.margin)
         )
 
-    cdef bint _learn(
-        self, const float *example, float label, float importance, bint looked
-    ) noexcept nogil:
-        """Let all models learn, take their losses; return whether these call for a decision."""
-        self.pool.look(example, looked, &self.pool._outputs[0])
-        self.pool.take(label, importance)
-        self.observe(label, self.pool._outputs)
-        self.due = self.needs_decision()
-        return self.due
 
 @cython.final
 cdef class RowSteps(RowCalls):
@@ -275,7 +261,11 @@ cdef class RowSteps(RowCalls):
         # What was computed to predict this very example is not computed again.
         looked = self.repeats() and steps.looker is self
         predictor = steps.select()
-        due = steps._learn(&self.example[0], <float>label, <float>importance, looked)
+        # All models learn, and take their losses, which may call for a decision.
+        steps.pool.look(&self.example[0], looked, &steps.pool._outputs[0])
+        steps.pool.take(<float>label, <float>importance)
+        steps.observe(<float>label, steps.pool._outputs)
+        steps.due = steps.needs_decision()
         self.said = 0.0 if predictor < 0 else steps.pool._outputs[predictor]
         steps.at += 1
-        return due or steps.at == steps.log_point
+        return steps.due or steps.at == steps.log_point

@@ -214,7 +214,6 @@ cdef class Pool(Buffers):
     ):
         """Let the model in a slot have learned the cells of its terms; nothing where it is -1."""
         cdef Py_ssize_t group = slot // LANES, lane = slot % LANES, k, field
-        cdef float *term
         for k in range(cells.shape[0]):
             term = &self._terms[group, k, 0, lane]
             for field in range(INVERSE):
@@ -240,9 +239,7 @@ cdef class Pool(Buffers):
         self.looked = False
 
     cdef void look(self, const float *example, bint looked, float *predictions) noexcept nogil:
-        cdef Py_ssize_t column, slot, group
         cdef float *values = &self._values[2]
-        cdef Vector predicted
         if looked and self.looked:
             return
         for column in range(self._values.shape[0] - 2):
@@ -255,7 +252,6 @@ cdef class Pool(Buffers):
         self.looked = True
 
     cdef void take(self, float label, float importance) noexcept nogil:
-        cdef Py_ssize_t group
         for group in range(self._n_terms.shape[0]):
             _take(self, group, label, importance)
         self.looked = False
@@ -451,7 +447,6 @@ cdef inline Vector _look(Pool pool, Py_ssize_t which) noexcept nogil:
     """Return what the models of a group predict."""
     cdef Group *group = <Group *>&pool._once[which, 0, 0]
     cdef Term *terms = <Term *>&pool._terms[which, 0, 0, 0]
-    cdef Term *term
     cdef const uint32_t *numbers = &pool._numbers[which, 0, 0, 0]
     cdef const float *values = &pool._values[0]
     cdef Term **active = <Term **>&pool._active[which, 0]
@@ -493,8 +488,6 @@ cdef inline void _take(Pool pool, Py_ssize_t which, float label, float importanc
     cdef Vector prediction, error, gradient, norm = zero, moves = zero, weight, mean, scale
     cdef Vector update
     cdef Mask idle
-    cdef Py_ssize_t k
-    cdef int lane
     # VW extends the range with the current label first, then computes its gradient; its square
     # is 0 where nothing is to be learned.
     group.low = pick(less(every, group.low), every, group.low)
@@ -557,7 +550,6 @@ cdef inline void _take(Pool pool, Py_ssize_t which, float label, float importanc
 
 cdef void _copy(Pool pool, Py_ssize_t which, Py_ssize_t k, bint back) noexcept nogil:
     """Let a term go on from the one before it in its cell, or that one from it."""
-    cdef Py_ssize_t lane, field, before
     for lane in range(LANES if pool._again[which, k] else 0):
         before = pool._before[which, k, lane]
         for field in range(VALUE if before >= 0 else 0):
@@ -569,7 +561,6 @@ cdef void _copy(Pool pool, Py_ssize_t which, Py_ssize_t k, bint back) noexcept n
 
 cdef void _give_back(Pool pool, Py_ssize_t which) noexcept nogil:
     """Let all terms of a cell be as the last one."""
-    cdef Py_ssize_t k
     for k in range(pool._n_terms[which] - 1, -1, -1):
         _copy(pool, which, k, True)
 

@@ -312,7 +312,6 @@ cdef class ClassRow:
         if len(self.ones) < len(races):
             self.ones += [race.bind(self.row) for race in races[len(self.ones):]]
             self.margins = np.zeros(len(self.ones))
-        return 0
 
     def predict(self):
         """Return the probabilities of the example in the row; nothing is learned."""

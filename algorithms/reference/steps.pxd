@@ -19,13 +19,8 @@ cdef enum:
 cdef extern from *:
     double STEEPEST "15.0"  # bound of log odds, so that no logistic weight is 0
 
-ctypedef fused Number:
-    float
-    double
-
-
 cdef inline void standardise(
-    const Number *example, const double *moments, Py_ssize_t d, double count, double *row
+    const float *example, const double *moments, Py_ssize_t d, double count, double *row
 ) noexcept nogil:
     """Write the example's features less their mean over their deviation, clipped at `CLIP`.
 
@@ -55,7 +50,6 @@ cdef inline void follow(
     double *shifts,
 ) noexcept nogil:
     """Take an example into the moments; what was z of a feature is ``factor z + shift`` now."""
-    cdef double now
     for j in range(d):
         factors[j] = sqrt(moments[d + j] / (count - 1.0)) if moments[d + j] > 0.0 else 0.0
         shifts[j] = moments[j]

@@ -19,5 +19,3 @@ cdef class RowReader:
 
     cpdef bint read(self, object example) except -1
     cpdef void learn_gaps(self) noexcept
-    cdef bint _meet(self, Py_ssize_t place, object key) except -1
-    cdef Py_ssize_t _text(self, Py_ssize_t place, object text) except -2

@@ -150,14 +150,14 @@ cdef class RowReader:
         cdef double number
         while place < self.n_features and PyDict_Next(example, &position, &key, &value):
             # Which feature it is: mostly that at the same place of the example before.
-            if <object>key is not self._keys[place] and not self._meet(place, <object>key):
+            if <object>key is not self._keys[place] and not _meet(self, place, <object>key):
                 return False
             column = self._columns[place]
             # A number is in that column, a text in its own.
             if PyFloat_CheckExact(<object>value):
                 number = PyFloat_AS_DOUBLE(<object>value)
             elif PyUnicode_CheckExact(<object>value):
-                column, number = self._text(place, <object>value), 1.0
+                column, number = _text(self, place, <object>value), 1.0
             elif type(<object>value) in plain:
                 try:
                     number = float(<object>value)
@@ -177,34 +177,36 @@ cdef class RowReader:
             place += 1
         return True
 
-    cdef bint _meet(self, Py_ssize_t place, object key) except -1:
-        """Note the key at a place; False if it is not a name."""
-        if type(key) is not str and type(key) is not int:
-            return False
-        name = key if type(key) is str else str(key)
-        self._columns[place] = self._numbers.get(name, -1)
-        self._keys[place], self._texts_at[place] = key, self.texts.get(name)
-        return True
 
-    cdef Py_ssize_t _text(self, Py_ssize_t place, object text) except -2:
-        """Return the column of a text of the name at a place; -1 if it needs a closer look."""
-        cdef Py_ssize_t column, coded
-        cdef double code
-        known = self._texts_at[place]
-        found = None if known is None else (<dict>known).get(text)
-        if found is not None:
-            return found
-        held, name = text, str(self._keys[place])  # whatever becomes of the example meanwhile
-        answer = self._column_of_text(name, held)
-        if answer is None:
-            return -1
-        column, coded, code = answer
-        if coded < 0:  # any number of texts share one of the others
-            self._texts_at[place] = self.texts.setdefault(name, {})
-            (<dict>self._texts_at[place])[held] = column
-        elif self._came[coded] == self._number:
-            return -1
-        else:
-            self._came[coded] = self._number
-            self.row[coded] = <float>code
-        return column
+cdef bint _meet(RowReader reader, Py_ssize_t place, object key) except -1:
+    """Note the key at a place; False if it is not a name."""
+    if type(key) is not str and type(key) is not int:
+        return False
+    name = key if type(key) is str else str(key)
+    reader._columns[place] = reader._numbers.get(name, -1)
+    reader._keys[place], reader._texts_at[place] = key, reader.texts.get(name)
+    return True
+
+
+cdef Py_ssize_t _text(RowReader reader, Py_ssize_t place, object text) except -2:
+    """Return the column of a text of the name at a place; -1 if it needs a closer look."""
+    cdef Py_ssize_t column, coded
+    cdef double code
+    known = reader._texts_at[place]
+    found = None if known is None else (<dict>known).get(text)
+    if found is not None:
+        return found
+    held, name = text, str(reader._keys[place])  # whatever becomes of the example meanwhile
+    answer = reader._column_of_text(name, held)
+    if answer is None:
+        return -1
+    column, coded, code = answer
+    if coded < 0:  # any number of texts share one of the others
+        reader._texts_at[place] = reader.texts.setdefault(name, {})
+        (<dict>reader._texts_at[place])[held] = column
+    elif reader._came[coded] == reader._number:
+        return -1
+    else:
+        reader._came[coded] = reader._number
+        reader.row[coded] = <float>code
+    return column

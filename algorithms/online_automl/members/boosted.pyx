@@ -251,7 +251,6 @@ cdef class BoostedTrees(Member):
     cdef void take(self, const Given *given, double *found) noexcept nogil:
         """See `Member.take`; nothing is written before the first fit."""
         cdef double *totals = &self.totals[0]
-        cdef Py_ssize_t place, j
         if self.roots.shape[0] and not given.again:
             self.predict(given.example, found)
         if given.worth > 0.0:

@@ -35,6 +35,7 @@ from leaseboard.algorithms import plain, seeds
 from leaseboard.algorithms.buffers import aligned_zeros
 
 from leaseboard.algorithms.elementary cimport cos
+from leaseboard.algorithms.online_automl.safe.bayes cimport scale
 
 cpdef enum:
     FEATURES = 120
@@ -96,7 +97,6 @@ cdef class Member:
         cdef const float[:, ::1] examples = rows.astype(np.float32)
         cdef const double[:, ::1] standard = rows.astype(np.float64)
         cdef double[:, ::1] found = np.full((len(rows), max(1, self.n_classes)), np.nan)
-        cdef Given given
         for t in range(len(rows)):
             given = Given(&examples[t, 0], &standard[t, 0], targets[t], 1.0, False)
             self.take(&given, &found[t, 0])
@@ -198,7 +198,9 @@ cdef class FourierRidge(Member):
                     weights[i * k + j] += error * gain[i]
             memcpy(&self.gain[0], gain, WIDTH * sizeof(double))
         if not unknown:
-            bound(said, classes, k, found)
+            memcpy(found, said, k * sizeof(double))
+            if classes:
+                scale(found, k, LEAST)
 
     cdef void write_cosines(self, const double *row, double *x) noexcept nogil:
         """Write cos(ω·z + φ) of all directions and phases."""
@@ -213,19 +215,6 @@ cdef class FourierRidge(Member):
             direction += FEATURES
         for i in range(FEATURES):
             x[i] = cos(x[i])
-
-
-cdef inline void bound(
-    const double *said, bint classes, Py_ssize_t k, double *found
-) noexcept nogil:
-    """Write numbers unchanged, and of classes positive shares of 1."""
-    cdef double total = 0.0
-    for j in range(k):
-        found[j] = max(said[j], LEAST) if classes else said[j]
-        total += found[j]
-    if classes:
-        for j in range(k):
-            found[j] /= total
 
 
 cdef class Neighbours(Member):
@@ -269,7 +258,6 @@ cdef class Neighbours(Member):
         self.seen[0] = n
 
     cdef void take(self, const Given *given, double *found) noexcept nogil:
-        cdef Py_ssize_t j, place
         if self.seen[0] > 0.0 and not given.again:
             self.predict(given.standard, max(1, self.n_classes), found)
         if given.worth > 0.0:

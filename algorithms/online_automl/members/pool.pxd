@@ -33,19 +33,12 @@ cdef class MemberPool:
     # Do so without counting.
     cdef void consult(self, Row row) noexcept
     cdef int count(self) except -1
-    cdef bint any_awake(self) noexcept nogil
-    # Write what the members say where there is today's prediction; learn the target.
-    cdef void ask(
-        self, const float *example, const double *today, double target, double worth
-    ) noexcept
 
 
 cdef class NumberPool(MemberPool):
     cdef public double[::1] weights, noise
     cdef public double[:, ::1] covariance
     cdef public Mixture known
-
-    cdef void stack(self, double *values, Row row, double worth) noexcept nogil
 
 
 cdef class ClassPool(MemberPool):

@@ -268,7 +268,6 @@ cdef class MemberPool:
         self.at += 1
         if self.at >= self._due:
             self._advance()
-        return 0
 
     def _advance(self) -> None:
         silent = self._silent()
@@ -332,40 +331,42 @@ cdef class MemberPool:
         plain.fill(self, state, self.kept)
         self._looked, self._due = False, 0
 
-    cdef bint any_awake(self) noexcept nogil:
-        """Return whether a member has a lease."""
-        return (
-            self._leases[0, AWAKE] > 0.0 or self._leases[1, AWAKE] > 0.0
-            or self._leases[2, AWAKE] > 0.0 or self._leases[BOOSTED, AWAKE] > 0.0
-        )
-
-    cdef void ask(
-        self, const float *example, const double *today, double target, double worth
-    ) noexcept:
-        """Let the awake members learn an example, if it has worth, and write what all predict."""
-        cdef Py_ssize_t d = self.n_features, k = self._found.shape[1], j, m
-        cdef double *moments = &self.moments[0, 0]
-        cdef Given given = Given(example, &self._standard[0], target, worth, self._looked)
-        # The example standardised by those before.
-        if self._leases[1, AWAKE] > 0.0 or self._leases[2, AWAKE] > 0.0:
-            standardise(example, moments, d, self.seen[0], &self._standard[0])
-        if worth > 0.0:
-            self.seen[0] += 1.0
-            add_moments(example, moments, d, self.seen[0])
-        # Whether what was said of it is there, as nothing was learned since.
-        for j in range(d):
-            given.again = given.again and self._example[j] == example[j]
-            self._example[j] = example[j]
-        self._looked = worth <= 0.0
-        for m in range(N_MEMBERS):
-            awake = self._leases[m, AWAKE] > 0.0
-            for j in range(0 if given.again and awake else k):
-                self._found[m, j] = today[j]
-            if awake:
-                (<Member>self.members[m]).take(&given, &self._found[m, 0])
-
     cdef void consult(self, Row row) noexcept:
         """Do `answer` without counting."""
+
+
+cdef bint _any_awake(MemberPool pool) noexcept nogil:
+    """Return whether a member has a lease."""
+    return (
+        pool._leases[0, AWAKE] > 0.0 or pool._leases[1, AWAKE] > 0.0
+        or pool._leases[2, AWAKE] > 0.0 or pool._leases[BOOSTED, AWAKE] > 0.0
+    )
+
+
+cdef void _ask(
+    MemberPool pool, const float *example, const double *today, double target, double worth
+) noexcept:
+    """Let the awake members learn an example, if it has worth, and write what all predict."""
+    cdef Py_ssize_t d = pool.n_features, k = pool._found.shape[1], j, m
+    cdef double *moments = &pool.moments[0, 0]
+    cdef Given given = Given(example, &pool._standard[0], target, worth, pool._looked)
+    # The example standardised by those before.
+    if pool._leases[1, AWAKE] > 0.0 or pool._leases[2, AWAKE] > 0.0:
+        standardise(example, moments, d, pool.seen[0], &pool._standard[0])
+    if worth > 0.0:
+        pool.seen[0] += 1.0
+        add_moments(example, moments, d, pool.seen[0])
+    # Whether what was said of it is there, as nothing was learned since.
+    for j in range(d):
+        given.again = given.again and pool._example[j] == example[j]
+        pool._example[j] = example[j]
+    pool._looked = worth <= 0.0
+    for m in range(N_MEMBERS):
+        awake = pool._leases[m, AWAKE] > 0.0
+        for j in range(0 if given.again and awake else k):
+            pool._found[m, j] = today[j]
+        if awake:
+            (<Member>pool.members[m]).take(&given, &pool._found[m, 0])
 
 
 cdef class NumberPool(MemberPool):
@@ -417,80 +418,81 @@ cdef class NumberPool(MemberPool):
         cdef double values[N_EXPERTS]
         cdef double today = row.prediction, worth = row.importance if row.learns else 0.0
         # Where none has a lease today's prediction is everyone's, and all six lose alike.
-        if not self.any_awake():
+        if not _any_awake(self):
             error = today - <double>row.label
             lost = worth * (error * error)
             self.known._totals[LOST] += lost
             for m in range(N_EXPERTS):
                 self.known._scores[m] += lost
             return
-        self.ask(&row.example[0], &today, row.shown, worth)
+        _ask(self, &row.example[0], &today, row.shown, worth)
         # Today's prediction, the members within the range of labels, and their stack.
         values[0] = today
         for m in range(N_MEMBERS):
             values[1 + m] = min(max(self._found[m, 0], row.low), row.high)
-        self.stack(values, row, worth)
+        _stack(self, values, row, worth)
         # The mixture of the six.
         row.prediction = self.known.predict(values, row.high - row.low)
         if worth > 0.0:
             self.known.learn(values, 0, row)
 
-    cdef void stack(self, double *values, Row row, double worth) noexcept nogil:
-        """Write what the stack says of an example into `values`, before its label is used."""
-        cdef double inputs[N_MEMBERS]
-        cdef double gain[N_MEMBERS]
-        cdef double *weights = &self.weights[0]
-        cdef double *noise = &self.noise[0]
-        cdef double today = values[0], stacked = values[0], total = 0.0, largest = 0.0
-        for m in range(N_MEMBERS):
-            inputs[m] = values[1 + m] - today
-            stacked += weights[m] * inputs[m]
-        values[1 + N_MEMBERS] = min(max(stacked, row.low), row.high)
-        if worth <= 0.0:
-            return
-        if noise[2] == 0.0:
-            noise[2] = 1.0
-            return
-        # What a quarter of each member would save today's prediction, in its lease. Boosted trees
-        # are there for predictions without past labels too, so they are held against what predicts
-        # by the features alone.
-        error = today - row.shown
-        for m in range(N_MEMBERS):
-            own = error
-            if m == BOOSTED:
-                own = row.values[row.values.shape[0] - N_SIMPLE + RIDGE]
-                own = min(max(own, row.low), row.high) - row.shown
-            mixed = 0.75 * own + 0.25 * (values[1 + m] - row.shown)
-            self._losses[m] += worth * own * own
-            self._leases[m, SAVED] += worth * (own * own - mixed * mixed)
-        # The stack learns by a step of recursive least squares, in units of today's errors. One that
-        # is far off makes this step small, and hardly those after it.
-        lost, usual = worth * error * error, noise[0] / noise[1] if noise[1] > 0.0 else 0.0
-        noise[1] = _FORGETTING * noise[1] + worth
-        variance = (_FORGETTING * noise[0] + lost) / noise[1]
-        if usual > 0.0:
-            lost = min(lost, worth * _FAR * usual)
-        noise[0] = _FORGETTING * noise[0] + lost
-        if variance <= 0.0:
-            return
+
+cdef void _stack(NumberPool pool, double *values, Row row, double worth) noexcept nogil:
+    """Write what the stack says of an example into `values`, before its label is used."""
+    cdef double inputs[N_MEMBERS]
+    cdef double gain[N_MEMBERS]
+    cdef double *weights = &pool.weights[0]
+    cdef double *noise = &pool.noise[0]
+    cdef double today = values[0], stacked = values[0], total = 0.0, largest = 0.0
+    for m in range(N_MEMBERS):
+        inputs[m] = values[1 + m] - today
+        stacked += weights[m] * inputs[m]
+    values[1 + N_MEMBERS] = min(max(stacked, row.low), row.high)
+    if worth <= 0.0:
+        return
+    if noise[2] == 0.0:
+        noise[2] = 1.0
+        return
+    # What a quarter of each member would save today's prediction, in its lease. Boosted trees
+    # are there for predictions without past labels too, so they are held against what predicts
+    # by the features alone.
+    error = today - row.shown
+    for m in range(N_MEMBERS):
+        own = error
+        if m == BOOSTED:
+            own = row.values[row.values.shape[0] - N_SIMPLE + RIDGE]
+            own = min(max(own, row.low), row.high) - row.shown
+        mixed = 0.75 * own + 0.25 * (values[1 + m] - row.shown)
+        pool._losses[m] += worth * own * own
+        pool._leases[m, SAVED] += worth * (own * own - mixed * mixed)
+    # The stack learns by a step of recursive least squares, in units of today's errors. One that
+    # is far off makes this step small, and hardly those after it.
+    lost, usual = worth * error * error, noise[0] / noise[1] if noise[1] > 0.0 else 0.0
+    noise[1] = _FORGETTING * noise[1] + worth
+    variance = (_FORGETTING * noise[0] + lost) / noise[1]
+    if usual > 0.0:
+        lost = min(lost, worth * _FAR * usual)
+    noise[0] = _FORGETTING * noise[0] + lost
+    if variance <= 0.0:
+        return
+    for i in range(N_MEMBERS):
+        gain[i] = 0.0
+        for j in range(N_MEMBERS):
+            gain[i] += pool.covariance[i, j] * inputs[j]
+        total += gain[i] * inputs[i]
+    step = worth / (variance + worth * total)
+    away = row.shown - stacked
+    for i in range(N_MEMBERS):
+        weights[i] += step * gain[i] * away
+        for j in range(N_MEMBERS):
+            pool.covariance[i, j] -= step * gain[i] * gain[j]
+        largest = max(largest, pool.covariance[i, i])
+    # It forgets, as far as no variance is beyond what it was at first.
+    if largest > 0.0:
+        grown = min(1.0 / _FORGETTING, max(_VARIANCE / largest, 1.0))
         for i in range(N_MEMBERS):
-            gain[i] = 0.0
             for j in range(N_MEMBERS):
-                gain[i] += self.covariance[i, j] * inputs[j]
-            total += gain[i] * inputs[i]
-        step = worth / (variance + worth * total)
-        away = row.shown - stacked
-        for i in range(N_MEMBERS):
-            weights[i] += step * gain[i] * away
-            for j in range(N_MEMBERS):
-                self.covariance[i, j] -= step * gain[i] * gain[j]
-            largest = max(largest, self.covariance[i, i])
-        # It forgets, as far as no variance is beyond what it was at first.
-        if largest > 0.0:
-            grown = min(1.0 / _FORGETTING, max(_VARIANCE / largest, 1.0))
-            for i in range(N_MEMBERS):
-                for j in range(N_MEMBERS):
-                    self.covariance[i, j] *= grown
+                pool.covariance[i, j] *= grown
 
 
 cdef class ClassPool(MemberPool):
@@ -559,11 +561,11 @@ cdef class ClassPool(MemberPool):
         cdef double *logs = &self._logs[0]
         cdef double *experts = &self._experts[0]
         cdef double *stacked = experts + N_STACKED * k
-        cdef bint awake = self.any_awake()
+        cdef bint awake = _any_awake(self)
         # The five that are stacked, bounded from below, and their stack; then the average of the
         # six. Where none has a lease today's prediction is everyone's.
         if awake:
-            self.ask(example, today, number, worth)
+            _ask(self, example, today, number, worth)
             for m in range(N_STACKED):
                 for j in range(k):
                     experts[m * k + j] = today[j] if m == 0 else self._found[m - 1, j]

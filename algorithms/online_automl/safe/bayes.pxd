@@ -28,5 +28,3 @@ cdef class LogOdds(Buffers):
 
     # Replace the prediction of a row by log odds, then learn its label.
     cpdef void take(self, Row row) noexcept
-    cdef double _predict(self, Row row) noexcept nogil
-    cdef void _learn(self, Row row) noexcept nogil

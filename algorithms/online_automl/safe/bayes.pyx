@@ -233,69 +233,71 @@ cdef class LogOdds(Buffers):
         An example of importance 0 teaches nothing; one of more than 1 counts for Bayes' rule as
         one of 1.
         """
-        probability = self._predict(row)
+        probability = _predict(self, row)
         row.prediction = <float>log(probability / (1.0 - probability))
         if row.learns and row.importance > 0.0:
-            self._learn(row)
+            _learn(self, row)
 
-    cdef double _predict(self, Row row) noexcept nogil:
-        """Return the experts' average; write the stack's inputs, and what each expert gives."""
-        cdef const double *values = &row.values[0]
-        cdef const double *simple = values + self.b
-        cdef double[::1] inputs = self.inputs, probabilities = self.probabilities
-        cdef double margin = 0.0, least, prediction = row.prediction
-        cdef Py_ssize_t j, season = _after(simple[SEASON])
-        # What is stacked: a constant, logits, and the last label.
-        inputs[0], inputs[6] = 1.0, simple[LAST]
-        inputs[1] = logit(prediction)
-        inputs[2] = logit(mean_of(
-            values, &row.live[0], row.live.shape[0], &self._recent[0], 1.0, &self.shares[0], 0, 1.0
-        ))
-        inputs[3], inputs[4] = logit(values[row.champion]), logit(simple[RIDGE])
-        inputs[5] = logit(simple[RIDGE_ON_PAST])
-        for j in range(INPUTS):
-            margin += self._weights[j] * inputs[j]
-        margin = min(max(margin, -LARGEST_MARGIN), LARGEST_MARGIN)
-        # Frequencies, at all and after labels of the past; then predictors and their stack.
-        probabilities[FREQUENCY] = _share(&self._counts[0, 0])
-        probabilities[AFTER_LAST] = _share(&self._counts[_after(simple[LAST]), 0])
-        probabilities[AFTER_SEASON] = _share(&self._counts[season + 2 if season else 0, 0])
-        probabilities[LOGISTIC] = 0.5 + 0.5 * simple[RIDGE]
-        probabilities[INITIAL] = 0.5 + 0.5 * values[0]
-        probabilities[MIXTURE] = 0.5 + 0.5 * prediction
-        probabilities[STACK] = 1.0 / (1.0 + exp(-margin))
-        # Frequencies are never 0 or 1; the other experts are bounded, more weakly as examples come.
-        least = 1.0 / (_SURE_AFTER + self._counts[0, 0] + self._counts[0, 1])
-        for j in range(LOGISTIC, N_EXPERTS):
-            probabilities[j] = min(max(probabilities[j], least), 1.0 - least)
-        return average(probabilities, self._bayes)
 
-    cdef void _learn(self, Row row) noexcept nogil:
-        cdef const double *values = &row.values[0]
-        cdef const double *simple = values + self.b
-        cdef double[::1] probabilities = self.probabilities
-        cdef double label = row.label, importance = row.importance, loss
-        cdef bint second = label > 0.0
-        cdef Py_ssize_t k, slot, last = _after(simple[LAST]), season = _after(simple[SEASON])
-        # Let the nimble mixture, the stack and the frequencies learn: all examples, and those
-        # after each label and each label a season ago.
-        for k in range(row.live.shape[0]):
-            slot = row.live[k]
-            loss = (values[slot] - label) * (values[slot] - label)
-            self._recent[slot] = NIMBLE * self._recent[slot] + importance * loss
-            self._errors[slot] += importance * ((values[slot] > 0.0) != second)
-        stack(
-            self.inputs, probabilities[STACK], second, self._weights, self._covariance, importance
-        )
-        self._counts[0, second] += importance
-        if last:
-            self._counts[last, second] += importance
-            self._counts[season + 2, second] += importance
-        # Weigh the experts by their probabilities of the class that came.
-        if not second:
-            for k in range(N_EXPERTS):
-                probabilities[k] = 1.0 - probabilities[k]
-        learn(probabilities, min(importance, 1.0), self._bayes, self._lost, N_BASELINES)
+cdef double _predict(LogOdds odds, Row row) noexcept nogil:
+    """Return the experts' average; write the stack's inputs, and what each expert gives."""
+    cdef const double *values = &row.values[0]
+    cdef const double *simple = values + odds.b
+    cdef double[::1] inputs = odds.inputs, probabilities = odds.probabilities
+    cdef double margin = 0.0, least, prediction = row.prediction
+    cdef Py_ssize_t j, season = _after(simple[SEASON])
+    # What is stacked: a constant, logits, and the last label.
+    inputs[0], inputs[6] = 1.0, simple[LAST]
+    inputs[1] = logit(prediction)
+    inputs[2] = logit(mean_of(
+        values, &row.live[0], row.live.shape[0], &odds._recent[0], 1.0, &odds.shares[0], 0, 1.0
+    ))
+    inputs[3], inputs[4] = logit(values[row.champion]), logit(simple[RIDGE])
+    inputs[5] = logit(simple[RIDGE_ON_PAST])
+    for j in range(INPUTS):
+        margin += odds._weights[j] * inputs[j]
+    margin = min(max(margin, -LARGEST_MARGIN), LARGEST_MARGIN)
+    # Frequencies, at all and after labels of the past; then predictors and their stack.
+    probabilities[FREQUENCY] = _share(&odds._counts[0, 0])
+    probabilities[AFTER_LAST] = _share(&odds._counts[_after(simple[LAST]), 0])
+    probabilities[AFTER_SEASON] = _share(&odds._counts[season + 2 if season else 0, 0])
+    probabilities[LOGISTIC] = 0.5 + 0.5 * simple[RIDGE]
+    probabilities[INITIAL] = 0.5 + 0.5 * values[0]
+    probabilities[MIXTURE] = 0.5 + 0.5 * prediction
+    probabilities[STACK] = 1.0 / (1.0 + exp(-margin))
+    # Frequencies are never 0 or 1; the other experts are bounded, more weakly as examples come.
+    least = 1.0 / (_SURE_AFTER + odds._counts[0, 0] + odds._counts[0, 1])
+    for j in range(LOGISTIC, N_EXPERTS):
+        probabilities[j] = min(max(probabilities[j], least), 1.0 - least)
+    return average(probabilities, odds._bayes)
+
+
+cdef void _learn(LogOdds odds, Row row) noexcept nogil:
+    cdef const double *values = &row.values[0]
+    cdef const double *simple = values + odds.b
+    cdef double[::1] probabilities = odds.probabilities
+    cdef double label = row.label, importance = row.importance, loss
+    cdef bint second = label > 0.0
+    cdef Py_ssize_t k, slot, last = _after(simple[LAST]), season = _after(simple[SEASON])
+    # Let the nimble mixture, the stack and the frequencies learn: all examples, and those
+    # after each label and each label a season ago.
+    for k in range(row.live.shape[0]):
+        slot = row.live[k]
+        loss = (values[slot] - label) * (values[slot] - label)
+        odds._recent[slot] = NIMBLE * odds._recent[slot] + importance * loss
+        odds._errors[slot] += importance * ((values[slot] > 0.0) != second)
+    stack(
+        odds.inputs, probabilities[STACK], second, odds._weights, odds._covariance, importance
+    )
+    odds._counts[0, second] += importance
+    if last:
+        odds._counts[last, second] += importance
+        odds._counts[season + 2, second] += importance
+    # Weigh the experts by their probabilities of the class that came.
+    if not second:
+        for k in range(N_EXPERTS):
+            probabilities[k] = 1.0 - probabilities[k]
+    learn(probabilities, min(importance, 1.0), odds._bayes, odds._lost, N_BASELINES)
 
 
 cpdef void stack(

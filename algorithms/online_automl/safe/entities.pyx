@@ -129,10 +129,6 @@ cdef class Entities(Buffers):
         )
         self.grow(origins)
 
-    def set_units(self, moments):
-        """Set the place of features that have none yet, and so no weights."""
-        self.put(place=place_of_features(moments))
-
     def grow(self, origins, n=0):
         """Go on with more features, which were 0 until now, and with `n` entities at least."""
         self.origins = origins

@@ -55,8 +55,3 @@ cdef class FeatureExpansion(Buffers):
 
     # Write all that a row has room for; if it `learns`, learn it.
     cpdef expand(self, Row row)
-    cdef void _look(self, Row row) noexcept nogil
-    cdef void _standardise(self, const float *example) noexcept nogil
-    cdef void _predict(self, double *simple) noexcept nogil
-    cdef bint _learn(self, Row row) noexcept nogil
-    cdef void _take_both(self, double label, double importance) noexcept nogil

@@ -45,6 +45,8 @@ from libc.math cimport INFINITY, fabs, fabsf, sqrt
 
 import numpy as np
 
+from leaseboard.algorithms import plain
+
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.safe.scale cimport (
     COUNT, HIGH, LOW, MEAN, clipped, deviation, learn_label,
@@ -219,12 +221,12 @@ cdef class FeatureExpansion(Buffers):
 
     def state(self):
         """See `leaseboard.algorithms.plain.Saved.state`."""
-        return {"shares": self.shares, **super().state()}
+        return {"shares": self.shares, **plain.values_of(self, self.kept)}
 
     def fill(self, state):
         """See `Saved.fill`; how many share memory is part of the state."""
         self.__init__(self.d, self.classes, state["shares"])
-        super().fill(state)
+        plain.fill(self, state, self.kept)
 
     def __deepcopy__(self, memo):
         other = FeatureExpansion(self.d, self.classes, self.shares)
@@ -234,168 +236,170 @@ cdef class FeatureExpansion(Buffers):
     cpdef expand(self, Row row):
         """Write all that a row has room for; if it `learns`, learn it."""
         if not row.looked or self._memory.shape[0] > 0:  # which remembers what a look forgets
-            self._look(row)
-        if row.learns and self._learn(row):
+            _look(self, row)
+        if row.learns and _learn(self, row):
             select(
                 self.memory, self.slots, self._on_past, self.scale, self.moments, self.classes
             )
 
-    cdef void _look(self, Row row) noexcept nogil:
-        """Write what models see, what simple models predict, and the range of labels before."""
-        cdef const double[::1] scale = self._scale
-        cdef const double *past
-        cdef const double *squares = &self._moments[1, 0]
-        cdef const float *example = &row.example[0]
-        cdef double *standard = &self.standard[0]
-        cdef float *wide = &row.wide[0]
-        cdef float *pieces
-        cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT], j, lag, column
-        cdef double mean = scale[MEAN], value
-        cdef bint varies
-        # The labels' past, before the raw features.
-        self.season = next_period(&self._losses[0], LONGEST, seen, self.season)
-        past, pieces = &self._past[latest(seen, LONGEST)], wide + N_PAST + 2 * d
-        for lag in range(1, N_PAST):
-            self.lags[lag - 1] = past[lag - 1] if seen >= lag else mean
-        self.lags[N_PAST - 1] = past[self.season - 1] if seen else 0.0
+
+cdef void _look(FeatureExpansion state, Row row) noexcept nogil:
+    """Write what models see, what simple models predict, and the range of labels before."""
+    cdef const double[::1] scale = state._scale
+    cdef const double *squares = &state._moments[1, 0]
+    cdef const float *example = &row.example[0]
+    cdef double *standard = &state.standard[0]
+    cdef float *wide = &row.wide[0]
+    cdef Py_ssize_t d = state.d, seen = <Py_ssize_t>scale[COUNT], j, lag, column
+    cdef double mean = scale[MEAN], value
+    cdef bint varies
+    # The labels' past, before the raw features.
+    state.season = next_period(&state._losses[0], LONGEST, seen, state.season)
+    past, pieces = &state._past[latest(seen, LONGEST)], wide + N_PAST + 2 * d
+    for lag in range(1, N_PAST):
+        state.lags[lag - 1] = past[lag - 1] if seen >= lag else mean
+    state.lags[N_PAST - 1] = past[state.season - 1] if seen else 0.0
+    for j in range(d):
+        wide[N_PAST + d + j] = example[j]
+    # The same standardised.
+    _standardise(state, example)
+    for j in range(N_PAST + d):
+        wide[j] = <float>standard[j]
+    # The features in pieces, of many the selected ones.
+    for j in range(state._slots.shape[0]):
+        column, value, varies = state._slots[j], 0.0, False
+        if column >= 0:
+            value, varies = standard[N_PAST + column], squares[column] > 0.0
+        cut(value, varies, pieces + j * N_KNOTS)
+        if d > NARROW:
+            pieces[NARROW * N_KNOTS + j] = <float>value
+    _predict(state, &row.values[row.values.shape[0] - N_SIMPLE])
+    row.low, row.high = scale[LOW], scale[HIGH]
+
+
+cdef void _standardise(FeatureExpansion state, const float *example) noexcept nogil:
+    """Write the labels' past and an example by mean and deviation of those learned."""
+    cdef double mean = state._scale[MEAN], spread = deviation(state._scale), value
+    for j in range(N_PAST):
+        value = (state.lags[j] - mean) / spread if spread > 0.0 else 0.0
+        state.standard[j] = min(max(value, -<double>CLIP), <double>CLIP)
+    standardise(
+        example, &state._moments[0, 0], state.d, state._scale[COUNT], &state.standard[N_PAST]
+    )
+
+
+cdef void _predict(FeatureExpansion state, double *simple) noexcept nogil:
+    """Write what the simple models predict of an example that `_look` has seen."""
+    cdef const double *row = &state.standard[0]
+    cdef const double *features = row + N_PAST
+    cdef const double *weights = &state._ridge._weights[0]
+    cdef const double *past_weights = &state._on_past._weights[0]
+    cdef const double[::1] scale = state._scale
+    cdef double on_past = past_weights[0], on_features = weights[0], mean = scale[MEAN]
+    cdef Py_ssize_t j, n = state._ridge._weights.shape[0]
+    # The regression on the labels' past and the selected features, and that on all of them.
+    for j in range(N_PAST):
+        on_past += past_weights[1 + j] * row[j]
+    for j in range(state._slots.shape[0]):
+        if state._slots[j] >= 0:
+            on_past += past_weights[1 + N_PAST + j] * features[state._slots[j]]
+    for j in range(n - 1):
+        on_features += weights[1 + j] * features[j]
+    state.on_features, state.on_past_said = on_features, on_past
+    if state.classes:
+        simple[RIDGE] = 1.0 - 2.0 / (exp(on_features) + 1.0)
+        simple[RIDGE_ON_PAST] = 1.0 - 2.0 / (exp(on_past) + 1.0)
+    else:
+        simple[RIDGE] = on_features
+        simple[RIDGE_ON_PAST] = mean + deviation(scale) * on_past
+    if n <= state.d:
+        simple[RIDGE] = simple[RIDGE_ON_PAST]
+    # Labels that are predicted unchanged, and all within the range.
+    simple[MEAN_SO_FAR], simple[LAST] = mean, state.lags[0]
+    simple[SEASON] = state.lags[N_PAST - 1]
+    for j in range(N_SIMPLE):
+        simple[j] = min(max(simple[j], scale[LOW]), scale[HIGH])
+
+
+cdef bint _learn(FeatureExpansion state, Row row) noexcept nogil:
+    """Learn the label of an example that was looked at; return whether to select features."""
+    cdef const float *wide = &row.wide[0]
+    cdef const float *example = &row.example[0]
+    cdef double[::1] scale = state._scale
+    cdef Py_ssize_t d = state.d, seen = <Py_ssize_t>scale[COUNT]
+    cdef Py_ssize_t n_memory = state._memory.shape[0], j
+    cdef double importance = row.importance, label, before, spread
+    cdef bint explained = False
+    # A strange label of a strange example is a rare event rather than an error.
+    for j in range(d):
+        explained |= fabsf(wide[N_PAST + j]) >= _STRANGE
+    label = row.shown = clipped(row.label, scale, explained)
+    if importance <= 0.0:
+        return False
+    # Of many features remember the example.
+    if n_memory > 0:
+        place = &state._memory[seen % n_memory, 0]
+        for j in range(N_PAST):
+            place[j] = <float>state.lags[j]
         for j in range(d):
-            wide[N_PAST + d + j] = example[j]
-        # The same standardised.
-        self._standardise(example)
-        for j in range(N_PAST + d):
-            wide[j] = <float>standard[j]
-        # The features in pieces, of many the selected ones.
-        for j in range(self._slots.shape[0]):
-            column, value, varies = self._slots[j], 0.0, False
-            if column >= 0:
-                value, varies = standard[N_PAST + column], squares[column] > 0.0
-            cut(value, varies, pieces + j * N_KNOTS)
-            if d > NARROW:
-                pieces[NARROW * N_KNOTS + j] = <float>value
-        self._predict(&row.values[row.values.shape[0] - N_SIMPLE])
-        row.low, row.high = scale[LOW], scale[HIGH]
+            place[N_PAST + j] = example[j]
+        place[N_PAST + d], place[N_PAST + d + 1] = <float>label, <float>importance
+    # Remember the label, and learn the scales of labels and features.
+    compare(label, False, &state._past[0], &state._losses[0], LONGEST, seen)
+    remember(label, &state._past[0], LONGEST, seen)
+    before, spread = scale[MEAN], deviation(scale)
+    learn_label(row.label, scale, importance, explained)
+    follow(
+        example, &state._moments[0, 0], d, scale[COUNT], &state.units[0, N_PAST],
+        &state.units[1, N_PAST],
+    )
+    for j in range(N_PAST):
+        state.units[0, j] = spread / deviation(scale) if spread > 0.0 else 1.0
+        state.units[1, j] = (before - scale[MEAN]) / deviation(scale) if spread > 0.0 else 0.0
+    # Take the example into both ridge regressions by these, and solve them.
+    _standardise(state, example)
+    _take_both(state, label, importance)
+    return n_memory > 0 and (seen + 1) % EVERY == 0
 
-    cdef void _standardise(self, const float *example) noexcept nogil:
-        """Write the labels' past and an example by mean and deviation of those learned."""
-        cdef double mean = self._scale[MEAN], spread = deviation(self._scale), value
-        for j in range(N_PAST):
-            value = (self.lags[j] - mean) / spread if spread > 0.0 else 0.0
-            self.standard[j] = min(max(value, -<double>CLIP), <double>CLIP)
-        standardise(
-            example, &self._moments[0, 0], self.d, self._scale[COUNT], &self.standard[N_PAST]
-        )
 
-    cdef void _predict(self, double *simple) noexcept nogil:
-        """Write what the simple models predict of an example that `_look` has seen."""
-        cdef const double *row = &self.standard[0]
-        cdef const double *features = row + N_PAST
-        cdef const double *weights = &self._ridge._weights[0]
-        cdef const double *past_weights = &self._on_past._weights[0]
-        cdef const double[::1] scale = self._scale
-        cdef double on_past = past_weights[0], on_features = weights[0], mean = scale[MEAN]
-        cdef Py_ssize_t j, n = self._ridge._weights.shape[0]
-        # The regression on the labels' past and the selected features, and that on all of them.
-        for j in range(N_PAST):
-            on_past += past_weights[1 + j] * row[j]
-        for j in range(self._slots.shape[0]):
-            if self._slots[j] >= 0:
-                on_past += past_weights[1 + N_PAST + j] * features[self._slots[j]]
-        for j in range(n - 1):
-            on_features += weights[1 + j] * features[j]
-        self.on_features, self.on_past_said = on_features, on_past
-        if self.classes:
-            simple[RIDGE] = 1.0 - 2.0 / (exp(on_features) + 1.0)
-            simple[RIDGE_ON_PAST] = 1.0 - 2.0 / (exp(on_past) + 1.0)
-        else:
-            simple[RIDGE] = on_features
-            simple[RIDGE_ON_PAST] = mean + deviation(scale) * on_past
-        if n <= self.d:
-            simple[RIDGE] = simple[RIDGE_ON_PAST]
-        # Labels that are predicted unchanged, and all within the range.
-        simple[MEAN_SO_FAR], simple[LAST] = mean, self.lags[0]
-        simple[SEASON] = self.lags[N_PAST - 1]
-        for j in range(N_SIMPLE):
-            simple[j] = min(max(simple[j], scale[LOW]), scale[HIGH])
-
-    cdef bint _learn(self, Row row) noexcept nogil:
-        """Learn the label of an example that was looked at; return whether to select features."""
-        cdef const float *wide = &row.wide[0]
-        cdef const float *example = &row.example[0]
-        cdef double[::1] scale = self._scale
-        cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT]
-        cdef Py_ssize_t n_memory = self._memory.shape[0], j
-        cdef double importance = row.importance, label, before, spread
-        cdef bint explained = False
-        cdef float *place
-        # A strange label of a strange example is a rare event rather than an error.
-        for j in range(d):
-            explained |= fabsf(wide[N_PAST + j]) >= _STRANGE
-        label = row.shown = clipped(row.label, scale, explained)
-        if importance <= 0.0:
-            return False
-        # Of many features remember the example.
-        if n_memory > 0:
-            place = &self._memory[seen % n_memory, 0]
-            for j in range(N_PAST):
-                place[j] = <float>self.lags[j]
-            for j in range(d):
-                place[N_PAST + j] = example[j]
-            place[N_PAST + d], place[N_PAST + d + 1] = <float>label, <float>importance
-        # Remember the label, and learn the scales of labels and features.
-        compare(label, False, &self._past[0], &self._losses[0], LONGEST, seen)
-        remember(label, &self._past[0], LONGEST, seen)
-        before, spread = scale[MEAN], deviation(scale)
-        learn_label(row.label, scale, importance, explained)
-        follow(
-            example, &self._moments[0, 0], d, scale[COUNT], &self.units[0, N_PAST],
-            &self.units[1, N_PAST],
-        )
-        for j in range(N_PAST):
-            self.units[0, j] = spread / deviation(scale) if spread > 0.0 else 1.0
-            self.units[1, j] = (before - scale[MEAN]) / deviation(scale) if spread > 0.0 else 0.0
-        # Take the example into both ridge regressions by these, and solve them.
-        self._standardise(example)
-        self._take_both(label, importance)
-        return n_memory > 0 and (seen + 1) % EVERY == 0
-
-    cdef void _take_both(self, double label, double importance) noexcept nogil:
-        """Learn what `_standardise` has written in both ridge regressions."""
-        cdef double[::1] rotated = self._on_past._rotated
-        cdef double *triangle = &self._on_past._triangle[0, 0]
-        cdef double *broad = &self.broad[0, 0]
-        cdef Py_ssize_t n = self.narrow.shape[0], j
-        # The one on features: what it knows in the units of today, then the row.
-        express(
-            &self._ridge._triangle[0, 0], &self._ridge._rotated[0], &self._ridge._penalties[0], n,
-            1.0, &self.units[0, N_PAST - 1], &self.units[1, N_PAST - 1], &self.narrow[0],
-        )
-        self.narrow[0] = 1.0
-        for j in range(1, n):
-            self.narrow[j] = self.standard[N_PAST - 1 + j]
-        take_row(
-            self._ridge, &self.narrow[0], label, importance, self.classes, self.on_features
-        )
-        solve_ridge(self._ridge)
-        # The one on the labels' past, whose labels have units, too.
-        if not self.classes and deviation(self._scale) == 0.0:
-            return
-        n = rotated.shape[0]
-        choose(&self.units[0, 0], N_PAST, self._slots, 1.0, broad)
-        choose(&self.units[1, 0], N_PAST, self._slots, 0.0, broad + n)
-        express(
-            triangle, &rotated[0], &self._on_past._penalties[0], n, 1.0, broad, broad + n,
-            broad + 2 * n,
-        )
-        for j in range(0 if self.classes else n):
-            rotated[j] *= self.units[0, 0]
-        if not self.classes:
-            rotated[0] += triangle[0] * self.units[1, 0]
-        choose(&self.standard[0], N_PAST, self._slots, 0.0, broad)
-        take_row(
-            self._on_past, broad, target_of(label, self._scale, self.classes), importance,
-            self.classes, self.on_past_said,
-        )
-        solve_ridge(self._on_past)
+cdef void _take_both(FeatureExpansion state, double label, double importance) noexcept nogil:
+    """Learn what `_standardise` has written in both ridge regressions."""
+    cdef double[::1] rotated = state._on_past._rotated
+    cdef double *triangle = &state._on_past._triangle[0, 0]
+    cdef double *broad = &state.broad[0, 0]
+    cdef Py_ssize_t n = state.narrow.shape[0], j
+    # The one on features: what it knows in the units of today, then the row.
+    express(
+        &state._ridge._triangle[0, 0], &state._ridge._rotated[0], &state._ridge._penalties[0], n,
+        1.0, &state.units[0, N_PAST - 1], &state.units[1, N_PAST - 1], &state.narrow[0],
+    )
+    state.narrow[0] = 1.0
+    for j in range(1, n):
+        state.narrow[j] = state.standard[N_PAST - 1 + j]
+    take_row(
+        state._ridge, &state.narrow[0], label, importance, state.classes, state.on_features
+    )
+    solve_ridge(state._ridge)
+    # The one on the labels' past, whose labels have units, too.
+    if not state.classes and deviation(state._scale) == 0.0:
+        return
+    n = rotated.shape[0]
+    choose(&state.units[0, 0], N_PAST, state._slots, 1.0, broad)
+    choose(&state.units[1, 0], N_PAST, state._slots, 0.0, broad + n)
+    express(
+        triangle, &rotated[0], &state._on_past._penalties[0], n, 1.0, broad, broad + n,
+        broad + 2 * n,
+    )
+    for j in range(0 if state.classes else n):
+        rotated[j] *= state.units[0, 0]
+    if not state.classes:
+        rotated[0] += triangle[0] * state.units[1, 0]
+    choose(&state.standard[0], N_PAST, state._slots, 0.0, broad)
+    take_row(
+        state._on_past, broad, target_of(label, state._scale, state.classes), importance,
+        state.classes, state.on_past_said,
+    )
+    solve_ridge(state._on_past)
 
 
 cdef void cut(double value, bint varies, float *pieces) noexcept nogil:
@@ -409,8 +413,6 @@ cdef void cut(double value, bint varies, float *pieces) noexcept nogil:
     ----------
     .. [1] De Boor. A practical guide to splines. 1978: B-splines of order 2.
     """
-    cdef Py_ssize_t knot, below
-    cdef double share
     # All pieces but the two between whose knots the value lies are 0.
     for knot in range(N_KNOTS):
         pieces[knot] = 0.0
@@ -526,7 +528,6 @@ def select(memory, slots, Ridge ridge, scale, moments, bint classes):
     cdef Py_ssize_t seen = <Py_ssize_t>known[COUNT], n = min(seen, len(memory)), age, t
     cdef double[:, ::1] chosen
     cdef double[::1] row, labels, worths, errors = np.zeros(n)
-    cdef double said, total
     if seen % (EVERY if seen <= len(memory) else 5 * EVERY):
         return
     # What is remembered, by the moments of today.

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.arrays import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.pool import AWAKE, BOOSTED, N_MEMBERS
 from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
@@ -136,7 +137,7 @@ class Head:
         """Look for entities at the end of a round."""
         at, looked = race.at, race.at // FIRST_LOOK
         if self.named and at == FIRST_LOOK:
-            self.entities[0].set_units(_moments(race))
+            self.entities[0].put(place=entities.place_of_features(_moments(race)))
         if at % FIRST_LOOK or self.named or race.ensemble.classes:
             return
         if not any(each.column for each in self.entities) and not looked & (looked - 1):
@@ -174,7 +175,7 @@ class Head:
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs, as plain values."""
-        return {"entities": [each.state() for each in self.entities]}
+        return {"entities": [plain.values_of(each, each.kept) for each in self.entities]}
 
     def restore(self, race: SafeRace, state: Any) -> None:
         """Go on from `state`, as `fill` would, which does not know the features."""
@@ -183,7 +184,7 @@ class Head:
         for its in state["entities"]:
             self.entities.append(self._new(str(its["column"]), origins))
             self.entities[-1].grow(origins, len(its["past"]) - 1)
-            self.entities[-1].fill(its)
+            plain.fill(self.entities[-1], its, self.entities[-1].kept)
 
 
 def _moments(race: SafeRace) -> Doubles:

@@ -351,10 +351,8 @@ cdef class Mixture(Buffers):
 
     cdef void learn(self, const double *values, Py_ssize_t champion, Row row) noexcept nogil:
         cdef double *totals = &self._totals[0]
-        cdef double *sums
         cdef double gamma = worth_later(self.gamma, totals[COUNT]), standard, loss, difference, lost, best = INFINITY, allowed
         cdef double label = row.label, importance = row.importance, shown = row.shown
-        cdef Py_ssize_t k, slot
         # Before the first label all predict 0: what that loses shows nothing but where 0 is.
         cdef bint first = totals[COUNT] == 0.0
         if first:
@@ -399,7 +397,6 @@ cdef class Mixture(Buffers):
         """Predict by the models' outputs, before the label is used; learn it if the row does."""
         cdef double center = self._place[0], spread = self._place[1], value
         cdef double *values = &row.values[0]
-        cdef Py_ssize_t k, slot
         # What the models predict in the labels' own unit and range: their mean while all are
         # equal.
         for k in range(row.live.shape[0]):
@@ -542,7 +539,6 @@ def judge(
     """
     cdef list worse = [], ended = [], gains = []
     cdef Py_ssize_t best = -1, k, slot
-    cdef int64_t seen
     cdef double edge, gain, advantage, largest = 0.0, middle = -INFINITY
     for k in range(live.shape[0]):
         slot = live[k]

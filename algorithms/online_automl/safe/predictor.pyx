@@ -180,11 +180,9 @@ cdef class Ensemble:
             self.pool.answer(row)
         if row.learns:
             self.count(row)
-        return 0
 
     cdef int count(self, Row row) except -1:
         """Let what does not predict learn a row, too, and count it."""
-        cdef Py_ssize_t at
         if self.intervals is not None:
             self.intervals.follow(row.label, row.prediction)
         for each in self.entities:
@@ -192,7 +190,6 @@ cdef class Ensemble:
         self.at = at = self.at + 1
         if at >= STABLE_FROM and (self.known._place[1] == 0.0 or not at & (at - 1)):
             self.move()
-        return 0
 
     cdef int move(self) except -1:
         """Standardise the models' labels again, after 4, 8, 16, ... examples.
@@ -206,7 +203,6 @@ cdef class Ensemble:
         if old != 0.0:
             self.models.rescale(old / spread, (center - mean) / spread)
         self.known._place[0], self.known._place[1] = mean, spread
-        return 0
 
 
 cdef class OneExample(RowCalls):
