@@ -25,12 +25,9 @@ from leaseboard.algorithms.environments.stream import (
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.kernel import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import VANILLA, Schema, VWConfiguration
+from leaseboard.algorithms.online_automl import streaming
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, Tune
 from leaseboard.algorithms.online_automl.racing import Racing
-from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLClassifier,
-    OnlineAutoMLRegressor,
-)
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.reference.libraries import VowpalWabbit
 
@@ -42,8 +39,7 @@ class Published(Racing):
     @property
     def capacity(self) -> int | None:
         """The most live models: b, where a subclass has it."""
-        most: int | None = getattr(self, "b", None)
-        return most
+        return getattr(self, "b", None)
 
     def rules(self) -> Rules:
         """Return the rules of the race."""
@@ -273,7 +269,7 @@ class _Published(OnlineModel):
         super().__init__(seed, algorithm, max_pending, **settings)
 
 
-class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
+class ChaChaRegressor(_Published, streaming.OnlineAutoMLRegressor):
     """ChaCha of Wu et al. (ICML 2021) for numbers: a champion, and challengers on leases.
 
     Parameters
@@ -304,7 +300,7 @@ class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
     """
 
 
-class ChaChaClassifier(_Published, OnlineAutoMLClassifier):
+class ChaChaClassifier(_Published, streaming.OnlineAutoMLClassifier):
     """ChaCha of Wu et al. (ICML 2021) for two classes, by Vowpal Wabbit's logistic loss.
 
     Parameters

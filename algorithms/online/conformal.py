@@ -61,28 +61,13 @@ References
        ICML 2022.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
+import leaseboard.algorithms.online.conformal_steps as steps
 from leaseboard.algorithms.arrays import Doubles
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.conformal_steps import (
-    AT,
-    BOUNDED,
-    COVERED,
-    MASS,
-    MOST_MISSED,
-    N_LOCAL,
-    SCORES,
-    STEERED,
-    WIDTHS,
-    WINDOW,
-    Conformal,
-)
 from leaseboard.algorithms.transcendental import exp_all
 
 EXTRA = 50
@@ -98,7 +83,7 @@ LEVELS = (0.5, 0.8, REPORTED, 0.95, 0.99)
 
 _OUTWARD = np.array([-np.inf, np.inf], dtype=np.float32)
 
-HIGHEST = SCORES / (SCORES + 1.0)
+HIGHEST = steps.SCORES / (steps.SCORES + 1.0)
 """No level above has a quantile of so many scores."""
 
 
@@ -110,8 +95,7 @@ def allowed_misses(alpha: float) -> int:
     >>> [allowed_misses(alpha) for alpha in (0.5, 0.2, 0.1, 0.05, 0.01)]
     [550, 250, 150, 100, 60]
     """
-    most: int = round(WINDOW * alpha) + EXTRA
-    return most
+    return round(steps.WINDOW * alpha) + EXTRA
 
 
 def rates_after(alphas: Doubles, delay: int) -> Doubles:
@@ -130,7 +114,7 @@ def rates_after(alphas: Doubles, delay: int) -> Doubles:
     return exp_all(slowed[:, None] * np.stack((alphas, alphas - 1.0), axis=1))
 
 
-class Intervals(Conformal):
+class Intervals(steps.Conformal):
     """State of adaptive conformal inference, see the module.
 
     Parameters
@@ -161,9 +145,7 @@ class Intervals(Conformal):
         Delay of a label so far.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (
-        *("scores", "ordered", "misses", "tracked", "running", "weights", "longest"),
-    )
+    kept = "scores", "ordered", "misses", "tracked", "running", "weights", "longest"
 
     def __init__(self, levels: Sequence[float] = LEVELS, *, later: bool = False) -> None:
         self.levels = tuple(sorted({REPORTED, *levels}))
@@ -173,15 +155,15 @@ class Intervals(Conformal):
             alphas=alphas,
             most=np.array([most + allowed_misses(alpha) for alpha in alphas]),
             rates=rates_after(alphas, 0),
-            scores=np.zeros((2, SCORES)),
-            ordered=np.zeros((2, SCORES)),
-            misses=np.zeros((n, WINDOW), dtype=np.uint8),
-            tracked=np.zeros((n, MOST_MISSED + 1)),
-            running=np.zeros(MASS + 1),
-            weights=np.zeros(N_LOCAL),
+            scores=np.zeros((2, steps.SCORES)),
+            ordered=np.zeros((2, steps.SCORES)),
+            misses=np.zeros((n, steps.WINDOW), dtype=np.uint8),
+            tracked=np.zeros((n, steps.MOST_MISSED + 1)),
+            running=np.zeros(steps.MASS + 1),
+            weights=np.zeros(steps.N_LOCAL),
             longest=np.zeros(1),
         )
-        self.tracked[:, STEERED] = alphas
+        self.tracked[:, steps.STEERED] = alphas
 
     def update(self, label: float, prediction: float, asked: Doubles, delay: int) -> None:
         """Learn the label of a prediction whose intervals are `delay` predictions old."""
@@ -211,7 +193,7 @@ class Intervals(Conformal):
                 f" from the first example on: name it there, as in levels=({level!r},)"
             )
         asked = self.ask(prediction) if asked is None else asked
-        half = float(asked[N_LOCAL + 1 :: 3][self.levels.index(level)])
+        half = float(asked[steps.N_LOCAL + 1 :: 3][self.levels.index(level)])
         # Labels are learned as float32: what rounds to one in the interval is in it.
         low, high = np.nextafter(
             np.array([prediction - half, prediction + half], dtype=np.float32), _OUTWARD
@@ -226,12 +208,15 @@ class Intervals(Conformal):
         1,000 more, ``coverage_in_worst_window`` of 1,000.
         """
         level = self.tracked[self.levels.index(REPORTED)]
-        n = self.running[AT] - WINDOW
+        n = self.running[steps.AT] - steps.WINDOW
         if n <= 0:
             return {}
-        found = {"coverage": level[COVERED] / n, "unbounded_intervals": 1.0 - level[BOUNDED] / n}
-        if level[BOUNDED] and deviation:
-            found["interval_width"] = level[WIDTHS] / level[BOUNDED] / deviation
-        if n >= WINDOW:
-            found["coverage_in_worst_window"] = 1.0 - level[MOST_MISSED] / WINDOW
+        found = {
+            "coverage": level[steps.COVERED] / n,
+            "unbounded_intervals": 1.0 - level[steps.BOUNDED] / n,
+        }
+        if level[steps.BOUNDED] and deviation:
+            found["interval_width"] = level[steps.WIDTHS] / level[steps.BOUNDED] / deviation
+        if n >= steps.WINDOW:
+            found["coverage_in_worst_window"] = 1.0 - level[steps.MOST_MISSED] / steps.WINDOW
         return {name: float(value) for name, value in found.items()}

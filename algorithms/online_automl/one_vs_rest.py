@@ -1,7 +1,5 @@
 """Many classes: a race of each against the rest, and a mixture near simple predictions."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
@@ -10,14 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.arrays import Doubles, Floats
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ClassChampionChanged,
-    ConfigurationAdmitted,
-    Event,
-    LeaseGranted,
-)
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.class_mixture import ClassMixture, ClassRow
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
@@ -107,11 +99,11 @@ class OneVsRest(Saved):
         self.arrived = [0]
         self.bind()
         self.numbers: dict[int, int] = {}
-        self._events: list[tuple[int, Event]] = []
+        self._events: list[tuple[int, events.Event]] = []
 
     # -- the stream ---------------------------------------------------------------------------
 
-    def open(self) -> Iterator[Event]:
+    def open(self) -> Iterator[events.Event]:
         """See `Race.open`."""
         self.record(0, self.races[0].open())
         return self.decide()
@@ -201,47 +193,47 @@ class OneVsRest(Saved):
         """Return whether there are events to report."""
         return bool(self._events)
 
-    def decide(self) -> Iterator[Event]:
+    def decide(self) -> Iterator[events.Event]:
         """Yield the events since the last call, with times and numbers of all races as one.
 
         Decisions were taken when they were due.
         """
-        events, self._events = self._events, []
-        timed = [(self._time_of(k, event), k, event) for k, event in events]
+        noted, self._events = self._events, []
+        timed = [(self._time_of(k, event), k, event) for k, event in noted]
         for at, k, event in sorted(timed, key=itemgetter(0)):
             changes: dict[str, Any] = {"at": at}
-            if isinstance(event, ConfigurationAdmitted):
+            if isinstance(event, events.ConfigurationAdmitted):
                 self.numbers[k * STRIDE + event.configuration] = len(self.numbers)
                 if self.names:
                     changes["parameters"] = {"class": self.names[1 + k], **event.parameters}
             if len(self.races) == 1 and not self.names:  # all numbers are those of its race
                 yield event
                 continue
-            if isinstance(event, LeaseGranted) and event.slot is not None:
+            if isinstance(event, events.LeaseGranted) and event.slot is not None:
                 changes["slot"] = event.slot + k * self.races[k].b
             for name in NUMBERED:
                 if (value := getattr(event, name, None)) is not None:
                     changes[name] = self.numbers[k * STRIDE + value]
-            if self.names and isinstance(event, ChampionChanged):
-                yield ClassChampionChanged(label=self.names[1 + k], **changes)
+            if self.names and isinstance(event, events.ChampionChanged):
+                yield events.ClassChampionChanged(label=self.names[1 + k], **changes)
             else:
                 yield dataclasses.replace(event, **changes)
 
-    def _time_of(self, k: int, event: Event) -> float:
+    def _time_of(self, k: int, event: events.Event) -> float:
         """Return how many examples all races had learned, after the first of its class."""
         arrived = self.arrived[k]
         return max(arrived + 1, arrived - min(arrived, REMEMBERED) + event.at) if k else event.at
 
-    def record(self, k: int, events: Iterable[Event]) -> None:
+    def record(self, k: int, made: Iterable[events.Event]) -> None:
         """Take events of a race."""
-        self._events += ((k, event) for event in events)
+        self._events += ((k, event) for event in made)
 
     def require_fit(self, schema: Schema) -> None:
         """See `Race.require_fit`, of each of the races."""
         for race in self.races:
             race.require_fit(schema)
 
-    def grow(self, schema: Schema) -> Iterator[Event]:
+    def grow(self, schema: Schema) -> Iterator[events.Event]:
         """See `Race.grow`."""
         for k, race in enumerate(self.races):
             self.record(k, race.grow(schema))
@@ -260,11 +252,11 @@ class OneVsRest(Saved):
         if number >= 2:
             race = self._race_of_one()
             race.share(max(self.expected, 1 + number) + 1)
-            events = [*race.open()]
+            made = [*race.open()]
             # Nothing is changed until here.
             self.races.append(race)
             self.arrived.append(self.at)
-            self.record(number - 1, events)
+            self.record(number - 1, made)
             for row, weight in zip(rows, weights.tolist(), strict=True):
                 race.calls.write(row)
                 if race.calls.learn(-1.0, weight):

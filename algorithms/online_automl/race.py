@@ -1,23 +1,14 @@
 """Race of configurations for live slots while examples come."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.arrays import Floats, Slots
 from leaseboard.algorithms.environments.stream import next_log_point
-from leaseboard.algorithms.events import (
-    ConfigurationAdmitted,
-    ConfigurationScored,
-    Eliminated,
-    Event,
-    LeaseGranted,
-    Paused,
-)
 from leaseboard.algorithms.online.kernel import KernelModels
 from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
@@ -99,7 +90,7 @@ class Race(Saved, ABC):
     # -- the stream ---------------------------------------------------------------------------
 
     @abstractmethod
-    def open(self) -> Iterator[Event]:
+    def open(self) -> Iterator[events.Event]:
         """Admit the initial configuration as champion, and its challengers."""
 
     def bind(self, row: Floats | None = None) -> Any:
@@ -117,7 +108,6 @@ class Race(Saved, ABC):
 
         If it is for `later`, past labels are not known, as others wait for theirs.
         """
-        del later
         self.calls.write(example)
         return float(self.calls.predict())
 
@@ -143,7 +133,7 @@ class Race(Saved, ABC):
         return bool(self.calls.due)
 
     @abstractmethod
-    def decide(self) -> Iterator[Event]:
+    def decide(self) -> Iterator[events.Event]:
         """Take the decisions that are due."""
 
     def notes(self) -> dict[str, float]:
@@ -161,19 +151,19 @@ class Race(Saved, ABC):
         """Raise ValueError if a live model would have too many terms with `schema`'s columns."""
 
     @abstractmethod
-    def grow(self, schema: Schema) -> list[Event]:
+    def grow(self, schema: Schema) -> list[events.Event]:
         """Go on with a schema of more columns, see `require_fit`; return the events.
 
         S grows by what new namespaces make possible.
         """
 
-    def conclude(self) -> Iterator[Event]:
+    def conclude(self) -> Iterator[events.Event]:
         """Yield what each configuration achieved; nothing may follow."""
         for slot in self.live.tolist():
             self._bank(slot)
         for number, (units, total) in sorted(self.tallies.items()):
             if units:
-                yield ConfigurationScored(
+                yield events.ConfigurationScored(
                     at=self.at, configuration=number, value=total / units, units=units
                 )
 
@@ -208,12 +198,12 @@ class Race(Saved, ABC):
 
     def admit(
         self, configuration: VWConfiguration, parent: int | None
-    ) -> Generator[Event, None, int]:
+    ) -> Generator[events.Event, None, int]:
         """Admit a configuration, unless it is known; return its number."""
         known = len(self.configurations)
         number = self._number(configuration)
         if number == known:
-            yield ConfigurationAdmitted(
+            yield events.ConfigurationAdmitted(
                 at=self.at,
                 configuration=number,
                 parameters=self.parameters(self.configurations[number]),
@@ -231,10 +221,10 @@ class Race(Saved, ABC):
 
     def _granted(
         self, slot: int, amount: float, *, fresh: bool = True, source: int | None = None
-    ) -> LeaseGranted:
+    ) -> events.LeaseGranted:
         """Return the event of a lease for the model in `slot`."""
         number = int(self.holders[slot])
-        return LeaseGranted(
+        return events.LeaseGranted(
             at=self.at, configuration=number, amount=amount, slot=slot, fresh=fresh, source=source
         )
 
@@ -249,14 +239,14 @@ class Race(Saved, ABC):
         self.holders[slot] = number
         self._live = None
 
-    def _pause(self, slot: int, reason: str) -> Paused:
+    def _pause(self, slot: int, reason: str) -> events.Paused:
         number, units = int(self.holders[slot]), self._vacate(slot)
-        return Paused(at=self.at, configuration=number, units=units, reason=reason)
+        return events.Paused(at=self.at, configuration=number, units=units, reason=reason)
 
-    def _eliminate(self, slot: int, reason: str) -> Eliminated:
+    def _eliminate(self, slot: int, reason: str) -> events.Eliminated:
         number = int(self.holders[slot])
         self._vacate(slot)
-        return Eliminated(at=self.at, configuration=number, reason=reason)
+        return events.Eliminated(at=self.at, configuration=number, reason=reason)
 
     def _bank(self, slot: int) -> float:
         """Add what the model in `slot` achieved to its configuration's account."""

@@ -1,7 +1,5 @@
 """Algorithms that are races, which run over an environment's stream whenever its labels come."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -10,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms import registry
+from leaseboard.algorithms import events, registry
 from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.stream import (
@@ -21,12 +19,6 @@ from leaseboard.algorithms.environments.stream import (
     require_finite,
 )
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationScored,
-    Event,
-)
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late import Late, Pending
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
@@ -61,7 +53,6 @@ class Racing(StreamAlgorithm):
 
     def late(self, task: str) -> Late:
         """Return what predicts while labels are pending, which has seen nothing."""
-        del task
         return Late()
 
     def live_at_most(self, env: StreamEnvironment) -> int | None:
@@ -95,10 +86,12 @@ class Racing(StreamAlgorithm):
             yield from race.conclude()
             return
         number, parameters = len(race.numbers), race.champions(names)
-        yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
-        yield ChampionChanged(at=budget, configuration=number, previous=None)
+        yield events.ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
+        yield events.ChampionChanged(at=budget, configuration=number, previous=None)
         score = float(env.score().value)
-        yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
+        yield events.ConfigurationScored(
+            at=budget, configuration=number, value=score, units=budget
+        )
 
 
 class StreamRace:
@@ -120,14 +113,13 @@ class StreamRace:
 
     def __init__(self, race: Any, stream: Stream, end: int, late: Late) -> None:
         self.race, self.end, self._stream = race, end, stream
-        self._events: list[Event] = [*race.open()]
+        self._events: list[events.Event] = [*race.open()]
         self._stretches = stream.stretches(end)
         self._rows, self._features = next(self._stretches)
         self.late, self.said = late, Pending(max(1, end))
 
     def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
         """See `StreamLearner`; what is new with an example has no part in its prediction."""
-        del pending
         for example in examples[:, : self.race.schema.n_features]:
             asked = self.late.ask(self.race, example, self.said.of)
             self.said.add(self.said.made, None, *asked)
@@ -173,10 +165,10 @@ class StreamRace:
             self._events += race.decide()
         return found
 
-    def decided(self) -> list[Event]:
+    def decided(self) -> list[events.Event]:
         """Return the events since the last call."""
-        events, self._events = self._events, []
-        return events
+        made, self._events = self._events, []
+        return made
 
     def notes(self) -> dict[str, float]:
         """Return metrics of the race, as `Race.notes`, that hold where labels come later."""

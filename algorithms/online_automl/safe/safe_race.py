@@ -1,7 +1,5 @@
 """The race of the default: rounds, branches, paired tests, and a mixture."""
 
-from __future__ import annotations
-
 import math
 import sys
 from bisect import insort
@@ -11,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.arrays import Floats, Slots
-from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.schema import Schema, VWConfiguration
 from leaseboard.algorithms.online_automl.members.pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import RATES, with_interactions
@@ -143,14 +141,14 @@ class SafeRace(Race):
         pool, self.ensemble.pool = self.ensemble.pool, None
         return pool if isinstance(pool, ClassPool) else None
 
-    def open(self) -> Iterator[Event]:
+    def open(self) -> Iterator[events.Event]:
         """Admit the initial configuration as champion, and its challengers."""
         yield from self.admit(self._named(VWConfiguration()), None)
         self._measure()
         self.candidates.join([BASE], ())
         yield from self._fill()
         self.candidates.forget_frontier()
-        yield ChampionChanged(at=0, configuration=BASE, previous=None)
+        yield events.ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self._consult_oracle()
         yield from self._fill()
         self.ensemble.follow(self.live)
@@ -173,7 +171,7 @@ class SafeRace(Race):
         """See `Ensemble.notes`, and the ``season``: how many labels ago."""
         return self.ensemble.notes() | {"season": self.ensemble.expansion.period}
 
-    def decide(self) -> Iterator[Event]:
+    def decide(self) -> Iterator[events.Event]:
         """Test Better, else Worse and the leases; then fill free slots."""
         self.head.look(self)
         if self._passes_log_point():
@@ -194,7 +192,7 @@ class SafeRace(Race):
         yield from self._fill()
         self.ensemble.follow(self.live)
 
-    def _eliminate_worse(self, slots: list[int]) -> Iterator[Event]:
+    def _eliminate_worse(self, slots: list[int]) -> Iterator[events.Event]:
         """Let what is proved worse than the champion leave for good, while others wait."""
         if slots:
             yield from self._report([*slots, self.ensemble.champion])
@@ -202,7 +200,7 @@ class SafeRace(Race):
             self.candidates.eliminated.add(int(self.holders[slot]))
             yield self._eliminate(slot, "worse")
 
-    def _end_leases(self, ended: dict[int, bool]) -> Iterator[Event]:
+    def _end_leases(self, ended: dict[int, bool]) -> Iterator[events.Event]:
         """Double each lease; what `is_below` the median makes room for what waits."""
         yield from self._report(ended)
         waits = bool(self.candidates.pending)
@@ -234,7 +232,7 @@ class SafeRace(Race):
         self.ensemble.begin(slot, parent, untrained=untrained)
         return self.champion if branches else None
 
-    def conclude(self) -> Iterator[Event]:
+    def conclude(self) -> Iterator[events.Event]:
         """Yield the last losses and bounds, then as `Race.conclude`."""
         yield from self._report(self.live.tolist())
         yield from super().conclude()
@@ -244,12 +242,12 @@ class SafeRace(Race):
         slots = self.live
         return np.asarray(slots[(slots != self.ensemble.champion) & (slots != BASE)])
 
-    def _promote(self, slot: int) -> Iterator[Event]:
+    def _promote(self, slot: int) -> Iterator[events.Event]:
         """Make `slot` the champion and room for its frontier; begin all windows again."""
         yield from self._report(self.live.tolist())
         previous, self.champion = self.champion, int(self.holders[slot])
         self.ensemble.champion = slot
-        yield ChampionChanged(at=self.at, configuration=self.champion, previous=previous)
+        yield events.ChampionChanged(at=self.at, configuration=self.champion, previous=previous)
         removable = self._removable()
         ranked = removable[np.argsort(self.losses[removable], kind="stable")]
         for other in ranked[len(ranked) // 2 :].tolist():
@@ -265,7 +263,7 @@ class SafeRace(Race):
         # A first row without any value has no features yet.
         return 5 * max(1, min(self.schema.n_features, NARROW))
 
-    def _consult_oracle(self) -> Iterator[Event]:
+    def _consult_oracle(self) -> Iterator[events.Event]:
         """Add the champion's frontier to S, as far as terms allow."""
         if self.b == 1:
             return
@@ -299,7 +297,7 @@ class SafeRace(Race):
             return replace(configuration, namespaces=self.representations.raw)
         return configuration
 
-    def _fill(self) -> Iterator[Event]:
+    def _fill(self) -> Iterator[events.Event]:
         """Give free slots to waiting configurations, as far as terms go."""
         free = np.flatnonzero(self.holders == EMPTY).tolist()
         left, pending = self.max_terms - sum(self.terms), self.candidates.pending
@@ -317,7 +315,7 @@ class SafeRace(Race):
             if not free:
                 break
 
-    def _extend(self, slot: int, lease: int) -> LeaseGranted:
+    def _extend(self, slot: int, lease: int) -> events.LeaseGranted:
         self.lease_of[slot] = lease
         before = self.starts[slot] - self.fresh_at[slot]
         return self._granted(slot, before + lease, fresh=False)
@@ -329,7 +327,7 @@ class SafeRace(Race):
     def _achieved(self, slot: int) -> tuple[int, float]:
         return self.at - self.fresh_at[slot], float(self.ensemble.achieved[slot])
 
-    def grow(self, schema: Schema) -> list[Event]:
+    def grow(self, schema: Schema) -> list[events.Event]:
         """See `Race.grow`; models with features of a kind get those of new namespaces too."""
         wider = represent(schema)
         terms = {
@@ -337,7 +335,7 @@ class SafeRace(Race):
             for slot in self.live.tolist()
         }
         # What cannot be laid out goes at once; the rest keeps the prediction until the round ends.
-        events = list(self._free_terms(terms, sys.float_info.max))
+        freed = list(self._free_terms(terms, sys.float_info.max))
         self.models.grow(wider.schema)
         widened = schema.namespaces != self.schema.namespaces
         self.schema = schema
@@ -348,7 +346,7 @@ class SafeRace(Race):
         if widened:
             self._make_whole()
         self.ensemble.follow(self.live)  # slots are filled at the end of the round
-        return [*events, *self._consult_oracle()] if widened else events
+        return [*freed, *self._consult_oracle()] if widened else freed
 
     def _make_whole(self) -> None:
         """Let configurations with features of a kind have those of all namespaces."""
@@ -358,7 +356,7 @@ class SafeRace(Race):
             self.models.start(slot, self.configurations[self.holders[slot]], slot)
         self._measure()
 
-    def _free_terms(self, terms: dict[int, float], most: float) -> Iterator[Event]:
+    def _free_terms(self, terms: dict[int, float], most: float) -> Iterator[events.Event]:
         """Pause the largest of the live models until all have at most so many terms.
 
         A champion that is too large for c_init hands over to the best of those that are not.
@@ -378,7 +376,7 @@ class SafeRace(Race):
         for slot in self.live.tolist():
             self.terms[slot] = int(self.sizes[self.holders[slot]])
 
-    def _report(self, slots: Iterable[int]) -> Iterator[Event]:
+    def _report(self, slots: Iterable[int]) -> Iterator[events.Event]:
         """Yield mean losses with their bounds, of each model once at most after an example.
 
         A challenger's radius is that of its mean difference from the champion: the tests are
@@ -397,7 +395,7 @@ class SafeRace(Race):
                 spread = max(sums[LOSS_SQUARES] - seen * (loss * loss), 0.0)
             looks = looks_at(seen, self.round_length)
             width = critical_value(n_compared, looks, self.delta) * math.sqrt(spread) / seen
-            yield BoundsUpdated(
+            yield events.BoundsUpdated(
                 at=self.at, configuration=int(self.holders[slot]), value=loss,
                 lower=max(loss - width, 0.0), upper=loss + width,
                 units=self.at - self.fresh_at[slot],

@@ -466,8 +466,7 @@ def examples_of(X: Any) -> list[dict[Hashable, Any]]:
         from leaseboard.algorithms.tables.column_types import standard_types, with_dates
 
         unique_names(X.columns)
-        records: list[dict[Hashable, Any]] = with_dates(standard_types(X)).to_dict("records")
-        return records
+        return with_dates(standard_types(X)).to_dict("records")
     given = np.asarray(X)
     if given.dtype.kind == "m":
         given = seconds_of(given)

@@ -13,18 +13,12 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
-from leaseboard.algorithms.online_automl.streaming.base import (
-    MiniBatchClassifier,
-    OnlineModel,
-    examples_of,
-    in_kind,
-    shares_in_kind,
-)
+from leaseboard.algorithms.online_automl.streaming import base
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import importances_of, is_missing
 
 
-class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
+class OnlineAutoMLClassifier(base.OnlineModel, base.MiniBatchClassifier):
     """Online AutoML for classes: a classifier that selects its features and learning rates.
 
     A champion, its challengers and naive baselines learn every example [1]_. A class may come at
@@ -187,8 +181,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         'late'
         """
         if id is not None:
-            predicted: Hashable = self._predict_pending(id, x, store_x)
-            return predicted
+            return self._predict_pending(id, x, store_x)
         return _likeliest(self.predict_proba_one(x))
 
     def predict_proba_one(self, x: Example) -> dict[Hashable, float]:
@@ -301,7 +294,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         -------
         ndarray, shape (n_examples,); of a DataFrame, a Series with its index
         """
-        return in_kind(X, [self.predict_one(x) for x in examples_of(X)])
+        return base.in_kind(X, [self.predict_one(x) for x in base.examples_of(X)])
 
     def predict_proba_many(self, X: ArrayLike) -> Any:
         """Return the probabilities of the classes seen so far; nothing is learned.
@@ -314,8 +307,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         -------
         DataFrame, shape (n_examples, n_classes)
         """
-        rows = [self.predict_proba_one(x) for x in examples_of(X)]
-        return shares_in_kind(X, rows, self.classes)
+        rows = [self.predict_proba_one(x) for x in base.examples_of(X)]
+        return base.shares_in_kind(X, rows, self.classes)
 
     def forecast_proba_many(self, X: Any) -> Any:
         """Do `predict_proba_many` for rows none of whose labels is known before all are predicted.
@@ -331,7 +324,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         -------
         DataFrame, shape (n_examples, n_classes)
         """
-        return shares_in_kind(X, list(map(self.forecast_proba_one, examples_of(X))), self.classes)
+        rows = [self.forecast_proba_one(x) for x in base.examples_of(X)]
+        return base.shares_in_kind(X, rows, self.classes)
 
     @property
     def champion(self) -> dict[Any, Any] | None:

@@ -11,18 +11,12 @@ from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.late import LateNumbers
 from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, parts_of
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.streaming.base import (
-    MiniBatchRegressor,
-    OnlineModel,
-    examples_of,
-    in_kind,
-    is_frame,
-)
+from leaseboard.algorithms.online_automl.streaming import base
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import labels_of, regression_label
 
 
-class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
+class OnlineAutoMLRegressor(base.OnlineModel, base.MiniBatchRegressor):
     """Online AutoML for numbers: a regressor that selects its features and learning rates.
 
     A champion, its challengers and naive baselines learn every example; the prediction is an
@@ -162,8 +156,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         """
         if id is not None:
             return self._predict_pending(id, x, store_x)
-        prediction: float = self._predict(x)
-        return prediction
+        return self._predict(x)
 
     def learn_one(self, x: Example, y: float, w: float = 1.0) -> None:
         """Learn one example; no prediction need have been asked for.
@@ -224,8 +217,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         UsageError
             If an array holds other things than numbers, or has too few columns.
         """
-        examples = examples_of(X)
-        if examples and not is_frame(X):  # whose columns are known by their places alone
+        examples = base.examples_of(X)
+        if examples and not base.is_frame(X):  # whose columns are known by their places alone
             named = self._features.values(dict.fromkeys(examples[0], 0.0))
             absent = self._features.absent(named)
             if absent:
@@ -234,7 +227,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
                     " not in the block: add them, or name those that are there by a DataFrame's"
                     " columns, where an absent feature counts 0"
                 )
-        return in_kind(X, np.array([self._predict(x) for x in examples], dtype=np.float32))
+        return base.in_kind(X, np.array([self._predict(x) for x in examples], dtype=np.float32))
 
     # Forecasts of a block of rows, none of whose labels is known before all are predicted
 
@@ -257,7 +250,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         ndarray of float64, shape (n_examples,), or (n_examples, 3) with a `level`
             The prediction, and the ends of its interval.
         """
-        found = np.array([*self.forecasts(examples_of(X), level)]).reshape(-1, 3)
+        found = np.array([*self.forecasts(base.examples_of(X), level)]).reshape(-1, 3)
         return found[:, 0] if level is None else found
 
     def forecasts(
@@ -300,7 +293,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         -------
         ndarray of float64, shape (n_examples,)
         """
-        found, labels = list(self._forecast(examples_of(X))), labels_of(y)
+        found, labels = list(self._forecast(base.examples_of(X))), labels_of(y)
         if isinstance(self._race, SafeRace):
             ahead = self._late_numbers().ahead
             for (parts, prediction), label in zip(found, labels.tolist(), strict=True):
