@@ -33,12 +33,10 @@ def read_only(array: Array) -> Array:
     given: Any = array
     if hasattr(given, "indptr"):
         parts = tuple(read_only(part) for part in (given.data, given.indices, given.indptr))
-        rows: Array = type(given)(parts, shape=given.shape, copy=False)
-        return rows
+        return type(given)(parts, shape=given.shape, copy=False)
     view = given.view()
     view.flags.writeable = False
-    seen: Array = view
-    return seen
+    return view
 
 
 _ROUNDING = 1e-4

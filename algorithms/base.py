@@ -113,12 +113,10 @@ class Environment(ABC):
         """
         if make not in self._made:
             self._made[make] = make(*given)
-        made: Made = self._made[make]
-        return made
+        return self._made[make]
 
     def bars(self, algorithm: Algorithm[Any]) -> str:
         """Return why the algorithm cannot work here, as the end of a sentence; or nothing."""
-        del algorithm
         return ""
 
     @abstractmethod

@@ -115,18 +115,15 @@ class AutoBetaPolicy(ErUcbPolicy):
         if self.t == self._next_epoch:
             self._next_epoch *= 2
             self.beta = float(self.mean.max())
-            self._restart()
+            # Both moments about the new β, from the feedbacks since the beginning.
+            self.mu_y[:], self.mu_z[:] = 0.0, 0.0
+            seen = [0] * self.problem.n_arms
+            for past, feedback in self._seen:
+                seen[past] += 1
+                self._add(past, feedback, seen[past])
 
     def _z(self, y: float) -> float:
         return super()._z(max(y, 0.0) if self.settings.one_sided else y)
-
-    def _restart(self) -> None:
-        """Compute both moments about the new β, from the feedbacks since the beginning."""
-        self.mu_y[:], self.mu_z[:] = 0.0, 0.0
-        seen = [0] * self.problem.n_arms
-        for arm, reward in self._seen:
-            seen[arm] += 1
-            self._add(arm, reward, seen[arm])
 
 
 @dataclass(frozen=True, kw_only=True)

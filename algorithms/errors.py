@@ -39,12 +39,9 @@ class SettingError(UsageError):
         Its name.
     """
 
-    def __init__(self, error: UsageError, setting: str) -> None:
+    def __init__(self, error: UsageError, setting: str = "") -> None:
         super().__init__(str(error))
-        self.setting = setting
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (UsageError(str(self)), self.setting)
+        self.setting = setting  # which a pickle has in addition to the text
 
 
 class UserFileError(LeaseboardError):

@@ -19,8 +19,6 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from typing_extensions import override
-
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 
 executed: set[Path] = set()
@@ -78,7 +76,6 @@ def place(error: BaseException) -> str:
 class _UserFileLoader(SourceFileLoader):
     """Loader of the present source of a file: older compiled code is not read."""
 
-    @override
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
 

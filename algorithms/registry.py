@@ -90,8 +90,7 @@ def algorithm_class(name: str) -> type[Algorithm]:
     if path := plugins.file_of(name):
         return _algorithm(vars(import_file(path, "algorithm")), name.rpartition(":")[2], path)
     module, _, attribute = entry(name).target.partition(":")
-    found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
-    return found
+    return getattr(importlib.import_module(module), attribute)
 
 
 def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:

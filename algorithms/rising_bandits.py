@@ -171,12 +171,8 @@ class RisingBandits(GrowthBased):
 class CostAwarePolicy(RisingPolicy):
     """Equation 16: how many trials of this arm the time left would pay for."""
 
-    def _begin(self) -> None:
-        super()._begin()
-        self._equal_shares = self.settings.turns == "seconds"
-
     def _choose(self) -> int:
-        if not self._equal_shares:
+        if self.settings.turns == "pulls":
             return super()._choose()
         waiting = int((self.candidates & (self.pulls == 0)).sum())
         if waiting:
@@ -190,7 +186,8 @@ class CostAwarePolicy(RisingPolicy):
 
     def _round_is_over(self) -> bool:
         pulled = (self.pulls > 0) | ~self.candidates
-        return super()._round_is_over() or (self._equal_shares and bool(pulled.all()))
+        each_once = self.settings.turns == "seconds" and bool(pulled.all())
+        return each_once or super()._round_is_over()
 
     def _steps_left(self, arm: int) -> float:
         """Return B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""

@@ -89,8 +89,6 @@ References
        sequences. Annals of Statistics 49 (2021).
 """
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from typing import Annotated, Literal, Self

@@ -6,8 +6,6 @@ commutes, so ``x1 * x2`` and ``x2 * x1`` are one feature; VW's hash depends on t
 them twice. Two of m monomials share a key with a probability below m² / 2^64.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections import Counter

@@ -14,8 +14,6 @@ collision, and its parallel mode has not done step 2 since June 2014: nodes keep
 and average hashed weights that mean different monomials.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

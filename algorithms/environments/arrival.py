@@ -10,12 +10,10 @@ References
        Knowledge Discovery 34, 2020.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -77,7 +75,7 @@ class Arrival:
     end: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Arrival:
+    def parse(cls, text: str) -> Self:
         """Return the rule that a setting names; UsageError for any other text."""
         kind, _, value = text.partition("=")
         if text in (IMMEDIATE, END):

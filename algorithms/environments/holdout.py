@@ -4,8 +4,6 @@ On the hold-out environment an algorithm learns example by example; on the syste
 whole system learns the training rows and predicts the test rows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

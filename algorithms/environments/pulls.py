@@ -1,7 +1,5 @@
 """The pulls environment: one pull is one tuning trial of an arm, such as a learning algorithm."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections import Counter

@@ -1,7 +1,5 @@
 """Environment that trains given configurations on s rows, tests them, and charges the cost."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence

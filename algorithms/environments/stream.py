@@ -1,7 +1,5 @@
 """The stream environment: progressive validation, predict first, then learn."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

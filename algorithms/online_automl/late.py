@@ -4,8 +4,6 @@ It is asked in place of a race where others wait for their labels, by the estima
 environments alike.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -102,7 +100,6 @@ class Late(Saved):
 
     def notes(self, race: Any) -> dict[str, float]:
         """Return metrics of late predictions."""
-        del race
         return {}
 
 
@@ -366,7 +363,6 @@ class LateClasses(Copied):
 
     def answer(self, race: Any, label: float, prediction: Any, kept: Doubles, delay: int) -> None:
         """See `Late.answer`; a class by its number, or of two by the sign of `label`."""
-        del prediction, delay
         number = int(label) if isinstance(race, OneVsRest) else int(label > 0.0)
         votes, guarded = np.split(kept[:-1], [1 + COMMON])
         if votes[0] >= 0.0:

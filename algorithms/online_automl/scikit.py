@@ -1,7 +1,5 @@
 """The classes for streams in scikit-learn's form: `partial_fit`, `fit`, `predict`, `score`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, Self

@@ -1,7 +1,5 @@
 """Other libraries' systems, which run elsewhere: on streams, among configurations, on tables."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field

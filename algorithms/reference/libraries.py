@@ -7,8 +7,6 @@ doubled, at most to the last `MOST`. Between two fits it predicts. It is a refer
 leaderboards and no naive baseline: the relative loss does not depend on it.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -175,7 +173,6 @@ class Refitted:
 
     def predict_waiting(self, examples: Floats, pending: int) -> Floats | Doubles:
         """See `StreamLearner.predict_waiting`."""
-        del pending
         if self.trees is None:
             common = self._common(np.concatenate(self.labels))
             return np.repeat(common[None], len(examples), axis=0)

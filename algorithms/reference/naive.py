@@ -5,10 +5,8 @@ The running mean, the last label and the label a season ago are here, the ridge 
 model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -270,7 +268,7 @@ class Baselines(Saved):
         return super().state() | {"features": self.features.state()}
 
     @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Baselines:
+    def restored(cls, state: Mapping[str, Any]) -> Self:
         """Return baselines that go on from `state`."""
         made = cls(state["task"])
         made.classes = state["classes"]

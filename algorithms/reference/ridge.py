@@ -3,8 +3,6 @@
 Of two classes at most a predictor predicts numbers, of more the probability of each that came.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """From dictionaries to dense rows: features and namespaces are learned as they appear."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re
@@ -235,8 +233,7 @@ class FeatureMap:
         Most are, and are served a hundred times faster so. False means that `values` has to read
         it.
         """
-        found: bool = self.reader.read(example)
-        return found
+        return self.reader.read(example)
 
     def _column_of_text(self, name: str, text: str) -> tuple[int, int, float] | None:
         """Return the column of a text of the feature `name`; that of its code, and the code.
@@ -272,7 +269,7 @@ class FeatureMap:
             if key not in values and each.origin.part != MISSING
         ]
 
-    def extended(self, keys: Mapping[Key, Origin]) -> FeatureMap:
+    def extended(self, keys: Mapping[Key, Origin]) -> Self:
         """Return a copy in which every one of `keys`, see `unknown`, has a column."""
         grown = copy.copy(self)
         for name in ("_columns", "_called", "_groups", "_begins", "_n_values"):
