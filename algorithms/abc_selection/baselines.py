@@ -8,25 +8,20 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.samples import (
-    Probe,
-    SamplesAlgorithm,
-    SamplesEnvironment,
-    geometric_sizes,
-)
+from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Measured
 from leaseboard.algorithms.seeds import generator
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullRun(SamplesAlgorithm):
+class FullRun(samples.SamplesAlgorithm):
     """Full training and test of every configuration: the exact answer at the full price.
 
     The baseline of Huang et al. (AAAI 2019), "ABC vs. Full-run". Under a budget that ends
     early the best until then is the answer; before the first training, the first configuration.
     """
 
-    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+    def run(self, env: samples.SamplesEnvironment, seed: int) -> Run:
         """Probe all configurations at full size and keep the best."""
         best = -1.0
         for index in (yield from env.admit()):
@@ -45,10 +40,10 @@ class FullRun(SamplesAlgorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomConfiguration(SamplesAlgorithm):
+class RandomConfiguration(samples.SamplesAlgorithm):
     """One configuration drawn at random, without a look at the data."""
 
-    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+    def run(self, env: samples.SamplesEnvironment, seed: int) -> Run:
         """Draw one of the distinct configurations."""
         distinct = yield from env.admit()
         drawn = generator(seed, "random-configuration").integers(len(distinct))
@@ -56,7 +51,7 @@ class RandomConfiguration(SamplesAlgorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuccessiveHalving(SamplesAlgorithm):
+class SuccessiveHalving(samples.SamplesAlgorithm):
     """Probes of all that remain; the better half stays, on twice the sample, until one is left.
 
     Jamieson and Talwalkar (2016) with the sample size as the resource and the sample sizes of
@@ -75,16 +70,16 @@ class SuccessiveHalving(SamplesAlgorithm):
 
     initial_rows: Annotated[int, Field(ge=1)] | None = None
 
-    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+    def run(self, env: samples.SamplesEnvironment, seed: int) -> Run:
         """Yield one round for each sample size."""
         remaining = yield from env.admit()
         yield from env.crown(remaining[0])
         initial = min(self.initial_rows or env.initial_rows, env.train_rows)
-        for rows in geometric_sizes(initial, env.train_rows):
+        for rows in samples.geometric_sizes(initial, env.train_rows):
             if len(remaining) < 2:
                 break
             accuracy: dict[int, float] = {}
-            failed: dict[int, Probe] = {}
+            failed: dict[int, samples.Probe] = {}
             for index in remaining:
                 probe = yield from env.probe(index, rows, train=False)
                 if probe is None:
@@ -110,7 +105,7 @@ class SuccessiveHalving(SamplesAlgorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Daub(SamplesAlgorithm):
+class Daub(samples.SamplesAlgorithm):
     """Data allocation using upper bounds: optimism by a straight line, without a guarantee.
 
     Every configuration is trained on b, 2 b and 4 b rows. Then the one with the highest
@@ -123,10 +118,10 @@ class Daub(SamplesAlgorithm):
     allocation. AAAI 2016, Algorithm 1.
     """
 
-    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+    def run(self, env: samples.SamplesEnvironment, seed: int) -> Run:
         """Make the first three allocations of each, then those of the highest projected bound."""
-        sizes = geometric_sizes(env.initial_rows, env.train_rows)
-        curves: dict[int, list[Probe]] = {}
+        sizes = samples.geometric_sizes(env.initial_rows, env.train_rows)
+        curves: dict[int, list[samples.Probe]] = {}
         upper: dict[int, float] = {}
         queue = [index for index in (yield from env.admit()) for _ in sizes[:3]]
         yield from env.crown(queue[0])
@@ -157,7 +152,7 @@ class Daub(SamplesAlgorithm):
             yield Measured(at=env.at, value=curves[env.champion or 0][-1].test_accuracy)
 
 
-def projected_upper_bound(curve: Sequence[Probe], full: int) -> float:
+def projected_upper_bound(curve: Sequence[samples.Probe], full: int) -> float:
     """Return the lesser of the training accuracy and the test accuracy drawn on to the full size.
 
     The line is a least-squares fit to the last three test accuracies, made monotone: a training

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Literal
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.events import Event
 
 Unit = Literal["trials", "cpu_seconds", "wall_seconds"]
 
@@ -174,21 +173,21 @@ class PullsEnvironment(Environment):
         """Cost of all trials when they were run; replayed ones add nothing to what is spent."""
         return replace(self._spent, spent_cpu_seconds=self._trials.spent_cpu_seconds)
 
-    def admit(self) -> Iterator[Event]:
+    def admit(self) -> Iterator[events.Event]:
         """Admit the arms, before any trial."""
         for arm, name in enumerate(self.arms):
             yield events.ConfigurationAdmitted(
                 at=0, configuration=arm, parameters={"arm": name}, origin="arm"
             )
 
-    def pull(self, arm: int) -> Generator[Event, None, Trial]:
+    def pull(self, arm: int) -> Generator[events.Event, None, Trial]:
         """Lease one more trial to `arm`, and run it; the budget is charged its recorded cost."""
         yield self._lease(arm)
         most = self._may_take(arm)
         trial = self._trials.trial(arm, self._next[arm], self._limit(most))
         return (yield from self._charge(trial, most))
 
-    def pull_joint(self, optimiser: str) -> Generator[Event, None, Trial]:
+    def pull_joint(self, optimiser: str) -> Generator[events.Event, None, Trial]:
         """Run the next trial of an optimiser that chooses the arm itself."""
         n, left = self._joint_pulls[optimiser], self._left()
         if self.shares:
@@ -198,7 +197,7 @@ class PullsEnvironment(Environment):
         yield self._lease(trial.arm)
         return (yield from self._charge(trial, left))
 
-    def _lease(self, arm: int) -> Event:
+    def _lease(self, arm: int) -> events.Event:
         n = self.pulls[arm]
         return events.LeaseGranted(at=self.at, configuration=arm, amount=n + 1, fresh=n == 0)
 
@@ -258,7 +257,7 @@ class PullsEnvironment(Environment):
             return left * OF_FIRST
         return left / max(LEAST_TRIALS, waiting if self.pulls[arm] == 0 else 0)
 
-    def _charge(self, trial: Trial, most: float) -> Generator[Event, None, Trial]:
+    def _charge(self, trial: Trial, most: float) -> Generator[events.Event, None, Trial]:
         """Charge and report `trial`, which may cost `most`; return what a policy sees of it."""
         cost = trial.fidelity if self.unit == "trials" else getattr(trial, self.unit)
         if trial.status == "ok" and not math.isfinite(trial.reward):
