@@ -30,10 +30,7 @@ cdef enum:
     # largest logarithms of either capital.
     COUNTED, CLIPPED, MEAN, CLIP, PEAK_CHALLENGER, PEAK_CHAMPION
 
-cdef double[_N_BETS] log_weights
-cdef Py_ssize_t _k
-for _k in range(_N_BETS):
-    log_weights[_k] = LOG_WEIGHTS[_k]
+cdef double[_N_BETS] log_weights = LOG_WEIGHTS
 
 
 def log_mean(const double[::1] logs):

@@ -205,9 +205,7 @@ cdef class FourierRidge(Member):
     cdef void write_cosines(self, const double *row, double *x) noexcept nogil:
         """Write cos(ω·z + φ) of all directions and phases."""
         cdef const double *direction = &self.directions[0, 0]
-        cdef const double *phases = &self.phases[0]
-        for i in range(FEATURES):
-            x[i] = phases[i]
+        memcpy(x, &self.phases[0], FEATURES * sizeof(double))
         for j in range(self.n_features):
             value = row[j]
             for i in range(FEATURES):
