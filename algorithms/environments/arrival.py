@@ -11,7 +11,7 @@ References
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -105,7 +105,9 @@ class Arrival:
         """A sentence about a rule that goes by a column, which was found to be one of dates."""
         return f"labels {self}: each {self.column} is predicted before its labels are known"
 
-    def steps(self, n: int, values: ArrayLike | None = None) -> Iterator[tuple[slice, slice]]:
+    def steps(
+        self, n: int, values: ArrayLike | None = None, cuts: Sequence[int] = ()
+    ) -> Iterator[tuple[slice, slice]]:
         """Yield rows that are predicted, and then those whose labels come, until all have come.
 
         Parameters
@@ -114,17 +116,26 @@ class Arrival:
             Rows.
         values : array-like, shape (n,), optional
             Those of `column`; rows with one value follow each other.
+        cuts : sequence of int
+            Ascending rows, none of which is predicted before all labels above it have come.
 
         Examples
         --------
         >>> [(said, known) for said, known in Arrival(after=1).steps(2)]
         [(slice(0, 1, None), slice(0, 0, None)), (slice(1, 2, None), slice(0, 2, None))]
         """
+        for start, stop in itertools.pairwise([*sorted({0, *cuts}), n]):
+            own = None if values is None else np.asarray(values)[start:stop]
+            for said, known in self._steps(stop - start, own):
+                yield (slice(start + said.start, start + said.stop),
+                       slice(start + known.start, start + known.stop))  # fmt: skip
+
+    def _steps(self, n: int, values: NDArray[Any] | None) -> Iterator[tuple[slice, slice]]:
         if self.end:
             yield slice(0, n), slice(0, n)
         elif self.column:
-            kept: Any = np.asarray(values, dtype=object)
-            starts = [0, *(np.flatnonzero(kept[1:] != kept[:-1]) + 1).tolist(), n]
+            assert values is not None
+            starts = [0, *(np.flatnonzero(values[1:] != values[:-1]) + 1).tolist(), n]
             for start, stop in itertools.pairwise(starts):
                 yield slice(start, stop), slice(start, stop)
         else:
@@ -138,8 +149,9 @@ class Arrival:
         examples: NDArray[np.float32],
         labels: NDArray[np.float32],
         values: ArrayLike | None = None,
+        cuts: Sequence[int] = (),
     ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
-        """Let a learner predict all examples, and learn the labels as they come.
+        """Let a learner predict all examples, and learn the labels as they come; see `steps`.
 
         Yields
         ------
@@ -152,7 +164,7 @@ class Arrival:
             rows = slice(at, at + BLOCK)
             found = learner.learn_many(examples[rows], labels[rows])
             yield slice(at, at := at + len(found)), found
-        for said, known in () if self.is_immediate else self.steps(n, values):
+        for said, known in () if self.is_immediate else self.steps(n, values, cuts):
             predictions = learner.predict_waiting(examples[said], said.start - at)
             if known.stop > known.start:
                 learner.learn_many(examples[known], labels[known])

@@ -222,6 +222,7 @@ class Baselines(Saved):
         declared: Sequence[str] = (),
         arrival: Arrival = Arrival(),  # noqa: B008  (frozen)
         values: ArrayLike | None = None,
+        cuts: Sequence[int] = (),
     ) -> dict[str, float]:
         """Predict and learn the rows of a table in order; return the loss of each on them.
 
@@ -239,6 +240,8 @@ class Baselines(Saved):
             When labels become known; by the end of the table all are.
         values : array-like, shape (n_rows,), optional
             Those of the column with which they come.
+        cuts : sequence of int
+            Rows before which all are known, too.
         """
         rows, _ = self.features.encode(columns)
         losses, are_classes = dict[str, float](), self.task == "classification"
@@ -253,7 +256,8 @@ class Baselines(Saved):
             one = self.each[place]
             one.grow(rows.shape[1])
             said = np.zeros((len(rows), max(1, len(self.classes))))
-            for some, found in arrival.play(one, rows, labels.astype(np.float32), values):
+            numbers = labels.astype(np.float32)
+            for some, found in arrival.play(one, rows, numbers, values, cuts):
                 said[some] = widened(found.reshape(len(found), -1), said.shape[1])
             shown = baseline_name(name, one.notes())
             if are_classes:

@@ -96,7 +96,7 @@ def learn(
 
     def introduce() -> None:
         if known is None:
-            say(_introduction(stream, frame, task), err=as_json)
+            say(_introduction(stream, frame, task, labels), err=as_json)
 
     started = environment.working_seconds()[0]
     known_examples = stream.model.examples
@@ -167,14 +167,23 @@ def _rows(file: Path, kinds: dict[str, str]) -> pd.DataFrame:
     return frame
 
 
-def _introduction(stream: StreamModel, frame: pd.DataFrame, task: str | None) -> str:
+def _introduction(
+    stream: StreamModel, frame: pd.DataFrame, task: str | None, labels: str | None
+) -> str:
     """Return a description of a new model."""
+    from leaseboard.tasks.models.columns import unsorted_day
+
     made = f"new model: {stream.model.algorithm}, {stream.task} of {stream.target!r}"
     numbers = frame[stream.target].dtype.kind in "iuf" and not stream.is_regression
     if task is None and numbers:
         made += ", whose few whole numbers are classes: --task regression takes them as numbers"
     if stream.labels.column:
         made += f"\n{stream.labels.guessed}; --labels says otherwise"
+    elif labels is None and (day := unsorted_day(frame.drop(columns=stream.target))):
+        made += (
+            f"\nlabels immediate: {day} is not in order, so a row may be predicted by later ones:"
+            f" sort the rows by {day}, or say when labels arrive by --labels"
+        )
     return made
 
 
@@ -256,13 +265,15 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
         if output.suffix == ".csv":
             in_fewest_digits(found, added).to_csv(partial, index=False)
         else:
+            import pyarrow as pa
+
             # What pandas notes of Arrow's categories it cannot read.
             kinds = {
-                name: "category"
-                for name, kind in found.dtypes.items()
-                if "dictionary" in str(kind)
+                name: pa.array(column).to_pandas().array
+                for name, column in found.items()
+                if "dictionary" in str(column.dtype)
             }
-            found.astype(kinds).to_parquet(partial, index=False)
+            found.assign(**kinds).to_parquet(partial, index=False)
         yield
 
 

@@ -116,11 +116,20 @@ def labels_with_date(features: pd.DataFrame) -> Arrival:
 
     Else they are immediate.
     """
-    found = (features[name] for name in features if kind_of(features[name]) == "date")
-    days = [columns.require_dates(each) for each in found]
-    if len(days) == 1 and days[0].is_monotonic_increasing:
-        return Arrival(column=str(days[0].name))
-    return Arrival()
+    day = _only_day(features)
+    ordered = day is not None and day.is_monotonic_increasing
+    return Arrival(column=str(day.name)) if ordered else Arrival()
+
+
+def unsorted_day(features: pd.DataFrame) -> str:
+    """Return the name of the only column of dates if it decreases somewhere, else nothing."""
+    day = _only_day(features)
+    return "" if day is None or day.dropna().is_monotonic_increasing else str(day.name)
+
+
+def _only_day(features: pd.DataFrame) -> pd.Series | None:
+    days = [name for name in features if kind_of(features[name]) == "date"]
+    return columns.require_dates(features[days[0]]) if len(days) == 1 else None
 
 
 def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -38,7 +39,7 @@ from leaseboard.tasks.models.columns import (
     refuse_many_numbers,
 )
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
-from leaseboard.tasks.preprocess.encoding import as_column, data_errors, in_float32
+from leaseboard.tasks.preprocess.encoding import as_column, data_errors, in_float32, moments_of
 
 PREDICTION, PROBABILITY = "prediction", "probability of "
 """Names, or the beginning of names, of the columns that `leaseboard predict` adds."""
@@ -52,7 +53,8 @@ TARGET, COLUMNS, ORDERS, BASELINES, LABELS = "target", "columns", "orders", "bas
 that learn with it, and when labels arrive (`leaseboard.algorithms.environments.arrival`)."""
 
 HELD_OUT, FEWEST = 5, 50
-"""One row of so many is forecast before it is learned, the last ones, of so many rows at least."""
+"""One row of so many is forecast before it is learned, the last ones; of a first table that has so
+many rows at least, and of a later one that has fewer all are."""
 
 WAITING = 1_000_000
 """Rows that may wait for their labels, at most."""
@@ -149,9 +151,19 @@ class StreamModel(TableModel):
         refuse_dates(columns.tidy(frame[name]), "the table")
         if task is None and not frame[name].isna().all() and kind_of(frame[name]) == "text":
             columns.refuse_unclear(frame[name])
+        known = columns.tidy(frame[name].dropna())
+        if (
+            task == "classification"
+            and columns.kind_of(known) == "number"
+            and (known % 1 != 0).any()
+        ):
+            raise DataError(
+                f"target {name!r} holds numbers with fractions, which are no classes: leave --task"
+                " out, or write names of classes"
+            )
         if "labels" not in how:
             how["labels"] = str(labels_with_date(frame.drop(columns=name)))
-        return cls.new(name, task or infer_task(columns.tidy(frame[name].dropna())), **how)
+        return cls.new(name, task or infer_task(known), **how)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -236,22 +248,25 @@ class StreamModel(TableModel):
             raise UsageError(
                 f"no column {self.target!r}, which the model learns: name the file that has it"
             )
-        if self.labels.column not in ("", *map(str, frame)):
-            raise UsageError(unknown("column of --labels", self.labels.column, [*frame]))
+        names = [name for name in map(str, frame) if name != self.target]
+        if self.labels.column not in ("", *names):
+            raise UsageError(unknown("column of --labels", self.labels.column, names))
         self._check_names(frame)
         features, new = self._plain(frame)
         labels = self._labels(frame[self.target])
         if self.is_regression and not self.model.examples and len(labels) >= FEWEST:
             in_float32(labels.to_numpy())  # which may hold each number, and not distinguish them
         declared = self._declared(frame[self.target])
+        moments = moments_of(features[self.labels.column]) if self.labels.column else None
+        cuts = self._cuts(len(labels), moments)
         begin()
         began, _ = working_seconds()
-        baselines, losses = self._naive_baselines(features, labels, declared)
+        baselines, losses = self._naive_baselines(features, labels, declared, moments, cuts)
         taken = working_seconds()[0] - began if baselines else 0.0
         if declared:
             self.model.declare(*declared)
         with data_errors():
-            said, ahead = self._learn(features, labels)
+            said, ahead = self._learn(features, labels, moments, cuts)
             predictions, measures = self._measured(said, labels)
             late = labels.tail(len(ahead))
             forecast = self._measured(ahead, late)[1] if len(ahead) else {}
@@ -386,41 +401,63 @@ class StreamModel(TableModel):
         refuse_many_numbers(tidy, self.model.classes)
         return columns.as_classes(tidy).astype(str).astype(object).map(text_of)
 
+    def _cuts(self, n: int, moments: NDArray[Any] | None) -> list[int]:
+        """Return the rows before which all labels come, and the next ones are forecast.
+
+        The last one begins the last fifth of a table, or a whole one that is short or comes with
+        one moment; of a first table one before it begins what weighs the parts of a forecast. Rows
+        whose labels come together are on one side.
+        """
+        learned, held_out = bool(self.model.examples), n // HELD_OUT if n >= FEWEST else n
+
+        def start(row: int) -> int:
+            return row if moments is None or row <= 0 else int((moments < moments[row]).sum())
+
+        last = start(n - held_out)
+        if learned or not last:
+            return [last] if learned else []
+        first = start(2 * last - n) if self.is_regression else 0
+        return [first, last] if first > 0 else [last]
+
     def _learn(
-        self, features: pd.DataFrame, labels: pd.Series
+        self,
+        features: pd.DataFrame,
+        labels: pd.Series,
+        moments: NDArray[Any] | None,
+        cuts: Sequence[int],
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """Learn a table; return what was predicted of each row, and forecast of the last ones."""
-        n, model, start = len(labels), self.model, 0
-        held_out = n // HELD_OUT if n >= FEWEST else 0
         said: list[Any] = []
-        if held_out and self.is_regression and not model.examples:  # weigh parts of forecasts
-            start, own = n - 2 * held_out, slice(n - 2 * held_out, n - held_out)
-            said += self._learn_rows(features[:start], labels[:start])
-            model.measure_forecast(features[own], labels[own], intervals=False)
-        first, last = slice(start, n - held_out), slice(n - held_out, n)
-        said += self._learn_rows(features[first], labels[first])
-        if not held_out:
-            return said, []
-        if self.is_regression:
-            ahead: Any = self.model.measure_forecast(features[last], labels[last])
-        else:
-            ahead = self.model.forecast_proba_many(features[last]).to_dict("records")
-        return [*said, *self._learn_rows(features[last], labels[last])], ahead
+        ahead: Any = []
+        for start, stop in pairwise([*sorted({0, *cuts}), len(labels)]):
+            part = slice(start, stop)
+            if start in cuts and self.is_regression:
+                ahead = self.model.measure_forecast(
+                    features[part], labels[part], intervals=start == cuts[-1]
+                )
+            elif start in cuts:
+                ahead = self.model.forecast_proba_many(features[part]).to_dict("records")
+            own = None if moments is None else moments[part]
+            said += self._learn_rows(features[part], labels[part], own)
+        return said, ahead
 
-    def _learn_rows(self, features: pd.DataFrame, labels: pd.Series) -> Iterable[Any]:
+    def _learn_rows(
+        self, features: pd.DataFrame, labels: pd.Series, moments: NDArray[Any] | None
+    ) -> Iterable[Any]:
         """Yield what is predicted of each row by the labels that are known then."""
         model, arrival = self.model, self.labels
         if self.is_regression and arrival.is_immediate and not model.entity:
             yield from model.predict_then_learn_many(features, labels).astype(np.float64)
         else:
-            yield from self._learn_late(features, labels)
+            yield from self._learn_late(features, labels, moments)
         model.fit_ahead()
 
-    def _learn_late(self, features: pd.DataFrame, labels: pd.Series) -> Iterable[Any]:
-        model, arrival = self.model, self.labels
+    def _learn_late(
+        self, features: pd.DataFrame, labels: pd.Series, moments: NDArray[Any] | None
+    ) -> Iterable[Any]:
+        model = self.model
         rows, targets = features.to_dict("records"), labels.tolist()
-        days = features[arrival.column] if arrival.column else None
-        for said, known in arrival.steps(len(rows), days):
+        for said, known in self.labels.steps(len(rows), moments):
             for row in range(said.start, said.stop):
                 if self.is_regression:
                     yield model.predict_one(rows[row], id=row, store_x=False)
@@ -456,7 +493,12 @@ class StreamModel(TableModel):
         return tuple(text_of(str(name)) for name in classes) if len(classes) == 2 else ()
 
     def _naive_baselines(
-        self, features: pd.DataFrame, labels: pd.Series, declared: Sequence[str] = ()
+        self,
+        features: pd.DataFrame,
+        labels: pd.Series,
+        declared: Sequence[str],
+        moments: NDArray[Any] | None,
+        cuts: Sequence[int],
     ) -> tuple[dict[str, Any], dict[str, float]]:
         """Return the baselines after this table, if all that was learned was, and their losses."""
         state = self.model.about.get(BASELINES)
@@ -465,6 +507,6 @@ class StreamModel(TableModel):
         with data_errors():
             found = Baselines(self.task) if state is None else Baselines.restored(state)
             given = {str(name): as_column(column) for name, column in features.items()}
-            days = features.get(self.labels.column)
-            losses = found.learn(given, labels.to_numpy(), declared, self.labels, days)
+            learned = given, labels.to_numpy(), declared
+            losses = found.learn(*learned, self.labels, moments, cuts)
         return {BASELINES: found.state()}, losses

@@ -251,10 +251,28 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         schema = replace(schema, origins=tuple(named))
     if day and day not in rows:
         raise unknown("column of labels with=", day, [*rows])
-    moments = np.asarray(pd.factorize(rows[day])[0]) if day else None
+    moments = moments_of(rows[day]) if day else None
     many = classes if len(classes) > 2 else ()
     born = tuple(births.tolist())
     return Stream(features, narrow, schema, dataset.task, shift, many, born, moments)
+
+
+def moments_of(column: pd.Series) -> NDArray[np.int64]:
+    """Return the number of each row's value, with which labels come: 0, 1 and so on.
+
+    Raises DataError if one is missing, or rows with one value do not follow each other: labels
+    would be learned before rows are predicted for which they are not known yet.
+    """
+    found = np.asarray(pd.factorize(column)[0])
+    how = "sort the rows by it, or say when labels come, as in --labels immediate"
+    for faulty, why in ((found < 0, "is missing"), (np.diff(found, prepend=0) < 0, "comes again")):
+        if faulty.any():
+            row = int(faulty.argmax())
+            value = "" if why == "is missing" else f" {column.iloc[row]}"
+            raise DataError(
+                f"row {row + 1}: {column.name}{value}, with which labels come, {why}: {how}"
+            )
+    return found
 
 
 def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> Order:

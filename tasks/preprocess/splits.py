@@ -120,7 +120,13 @@ def division(dataset: Dataset) -> Division:
         why = why if dataset.split else f"guessed from column {column!r}, the only one of dates"
     if column not in features:
         raise unknown("column to split by", column, features.columns)
-    units, _ = pd.factorize(features[column], sort=kind == "time", use_na_sentinel=False)
+    values = features[column]
+    if kind == "time" and columns.is_named(values):
+        raise UsageError(
+            f"split=time={column}: texts such as {values.iloc[0]!r} have no order in time: name a"
+            f" column of dates or numbers, or keep rows of one value together by group={column}"
+        )
+    units, _ = pd.factorize(values, sort=kind == "time", use_na_sentinel=False)
     return Division(kind, column, units, why)
 
 

@@ -15,6 +15,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.values import unique_names
 from leaseboard.tasks.fetch.columns import refuse_unclear, tidy_frame
 from leaseboard.tasks.fetch.loading import with_options
+from leaseboard.tasks.jobs.environments.stream import arrival_of_file
 from leaseboard.tasks.jobs.job import Result, first_fault
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -177,12 +178,12 @@ def race(
     """
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")
-    one = isinstance(algorithms, (str, Mapping))
+    asked = [algorithms] if isinstance(algorithms, (str, Mapping)) else list(algorithms)
     with tempfile.TemporaryDirectory(prefix="race-") as folder:
         home, results = Path(folder), []
         suite = race_suite(
-            algorithms=[algorithms] if one else list(algorithms),
-            data=[with_options(str(place), target=target, task=task)
+            algorithms=asked,
+            data=[_entry(with_options(str(place), target=target, task=task), asked)
                   for place in _places(data, home)],
             seeds=list(range(seed, seed + repetitions)), budget=budget, metric=metric,
             baselines=baselines,
@@ -215,6 +216,13 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
     path = folder / "table.parquet"
     tidy_frame(frame).to_parquet(path)
     return path
+
+
+def _entry(data: str, algorithms: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a dataset of a suite, whose labels arrive as `leaseboard race` has it by default."""
+    first = algorithms[0] if algorithms else ""
+    arrival = arrival_of_file(first if isinstance(first, str) else first["algorithm"], data)
+    return {"data": data, "environment": {} if arrival.is_immediate else {"labels": str(arrival)}}
 
 
 def _places(data: object, folder: Path) -> list[str | Path]:

@@ -171,6 +171,7 @@ WRONG_USAGE = [
     (("learn", "new", "header.csv"), 3, "header.csv: 0 rows: add rows"),
     (("learn", "new", "lone.csv"), 64, "1 column, 'a', and a table needs the target and at least"),
     (("learn", "sales.csv", "sales.csv"), 64, "is not a model of the format leaseboard-model"),
+    (("learn", "new", "sales.csv", "--labels", "with=sold"), 64, "column of --labels 'sold'"),
     (("predict", "old", "header.csv"), 3, "header.csv: 0 rows: add rows"),
     (("predict", "folder", "sales.csv"), 64, "folder/model' cannot be read"),
     (("predict", "bare", "sales.csv"), 64, "was not made by `leaseboard learn`"),
@@ -274,10 +275,12 @@ def test_what_passes_through_predict_comes_out_as_it_came_in(call, monkeypatch):
     for name in ("parcel", "zip", "land", "weight", "note"):
         assert kept[name].fillna("").tolist() == asked[name].tolist()
     typed = kept.iloc[:, :-1].assign(number=pd.array([2**60 + 1, None, 2**60 + 3, 7], "Int64"))
+    typed.loc[1, "land"] = None
     typed.astype({"land": "category"}).to_parquet("parcels.parquet")
     assert call("predict", "y.model", "parcels.parquet", "--output", "out.parquet")[0] == 0
     again = pd.read_parquet("out.parquet")
     assert again["land"].dtype == "category"
+    assert again["land"].isna().tolist() == [False, True, False, False]
     assert again["number"].tolist() == typed["number"].tolist()
 
 
@@ -325,6 +328,7 @@ FIRST = [
      "column 'prediction' is called like one that `leaseboard predict` adds"),
     (first(), DAY, "target 'day' holds dates, and is to be numbers or classes: make it"),
     (first(), (*DAY, *CLASSES), "target 'day' holds dates"),
+    (first(y=[0.5, 1.5] * 30), ("--target", "y", *CLASSES), "'y' holds numbers with fractions"),
     (first(**{"probability of x": 0.5}), ("--target", "shop", *CLASSES),
      "column 'probability of x' is called like one that `leaseboard predict` adds: rename it"),
 ]  # fmt: skip
@@ -427,6 +431,11 @@ def test_days_in_order_say_when_labels_arrive_in_any_form(call):
         frame.assign(y=np.arange(180) % 11 / 3).to_csv("t.csv", index=False)
         call("learn", form[1], "t.csv")
         assert str(load_file(Path(form[1])).labels) == "with=when"
+    frame[::-1].assign(y=1.5).to_csv("t.csv", index=False)
+    assert (
+        "when is not in order, so a row may be predicted by later"
+        in call("learn", "m", "t.csv").out
+    )
 
 
 def test_numbers_stay_numbers(call):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.jobs.job import Job
@@ -15,7 +16,7 @@ from leaseboard.tasks.models.stream_model import StreamModel
 
 
 def learned(folder, *tables, **new):
-    """Return a model of the tables, each a csv's lines, one after the other; and its file."""
+    """Return a model of the tables, each a csv's lines, one after the other."""
     model = None
     for number, lines in enumerate(tables):
         path = folder / f"{number}.csv"
@@ -23,8 +24,7 @@ def learned(folder, *tables, **new):
         frame = read_rows(path, model.kinds if model else None)
         model = model or StreamModel.for_table(frame, **new)
         model.learn_table(frame)
-    model.model.save(folder / "model")
-    return model, (folder / "model").read_bytes()
+    return model
 
 
 def flags(n, flag, seed=0):
@@ -41,11 +41,82 @@ GAPS, WHOLE = ("true", "", "false"), ("true", "false")
 def test_booleans_are_numbers_with_gaps_and_without(tmp_path, parts):
     parts = [flags(15, part, seed) for seed, part in enumerate(parts)]
     head = ["a,flag,sold"]
-    halves, file = learned(tmp_path, *(head + part for part in parts))
-    _, whole = learned(tmp_path, head + list(itertools.chain(*parts)))
+    halves = learned(tmp_path, *(head + part for part in parts))
+    whole = learned(tmp_path, head + list(itertools.chain(*parts)))
 
-    assert halves.kinds == {"a": "number", "flag": "number", "sold": "number"}
-    assert file == whole
+    assert halves.kinds == whole.kinds == {"a": "number", "flag": "number", "sold": "number"}
+    rows = [{"a": a, "flag": flag} for a in (-1.0, 0.5) for flag in (0.0, 1.0, np.nan)]
+    assert [*map(halves.model.predict_one, rows)] == [*map(whole.model.predict_one, rows)]
+
+
+def days(sizes, seed=0):
+    """Return a table of days of so many rows, each with a level of its own."""
+    rng, n = np.random.default_rng(seed), sum(sizes)
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.repeat(range(len(sizes)), sizes), "D")
+    level = rng.normal(0, 10, len(sizes)).repeat(sizes)
+    x = rng.normal(size=n)
+    return pd.DataFrame({"day": day, "x": x, "y": level + x + rng.normal(0, 0.1, n)})
+
+
+@pytest.mark.parametrize("labels", ["immediate", "after=7", "with=day", "end"])
+@pytest.mark.parametrize("learns", [False, True], ids=["first", "later"])
+def test_what_is_predicted_and_forecast_goes_by_no_label_that_is_not_known(labels, learns):
+    """Where all labels come, before the last fifth or the whole days near it, is known, too."""
+    table, before = days([9, 30, 17, 3, 25, 12, 30, 4]), days([20, 40], seed=1)
+
+    def found(changed):
+        model = StreamModel.new("y", "regression", settings={"b": 3}, labels=labels)
+        if learns:
+            model.learn_table(before.assign(day=before["day"] - pd.Timedelta(days=9)))
+        given = table.assign(y=table["y"].where(table.index != changed, 500.0))
+        return model.learn_table(given)
+
+    plain, cuts = found(None), [59, 96] if labels == "with=day" else [78, 104]
+    assert plain.forecast_rows == 130 - cuts[1]
+    known = Arrival.parse(labels).known(130, table["day"].dt.day)
+    for cut in cuts[learns:]:
+        known[cut:] = np.maximum(known[cut:], cut)
+    for row in (0, 8, 60, 83, 95, 97, 110, 129):
+        moved = found(row)
+        same = (moved.predictions == plain.predictions)["prediction"].to_numpy()
+        assert same[known <= row].all()
+        assert not same[known > row].all() or known.max() <= row
+
+
+@pytest.mark.parametrize(
+    ("day", "why"),
+    [("2024-01-02", "row 20: day 2024-01-02.* comes again: sort"), (None, "row 3: day.* missing")],
+)
+def test_labels_come_with_values_whose_rows_follow_each_other(tmp_path, day, why):
+    table = days([10, 10, 10]).assign(day=lambda rows: rows["day"].dt.date.astype(str))
+    table.loc[18, "day"] = "2024-01-03"
+    table.loc[19 if day else 2, "day"] = day
+    table.to_csv(tmp_path / "days.csv", index=False)
+    data, how = f"file:{tmp_path}/days.csv?target=y", {"labels": "with=day"}
+    with pytest.raises(DataError, match=why):
+        run_job(Job("running-mean", data, 0, 0, environment=how), tmp_path)
+    model = StreamModel.for_table(table, "y", labels="with=day")
+    with pytest.raises(DataError, match=why):
+        model.learn_table(read_rows(tmp_path / "days.csv"))
+
+
+def test_short_files_of_days_have_intervals_that_hold_their_share():
+    held = []
+    model = StreamModel.new("y", "regression", settings={"b": 3}, labels="with=day")
+    for number, day in days([30] * 40, seed=2).groupby("day"):
+        if number.day_of_year > 20:
+            _, low, high = model.predict_interval(day.drop(columns="y"), 0.8).T
+            held += ((low <= day["y"]) & (day["y"] <= high)).tolist()
+        model.learn_table(day.reset_index(drop=True))
+    assert 0.65 < np.mean(held) < 0.95
+
+
+@pytest.mark.parametrize("labels", ["after=100", "end"])
+def test_labels_that_come_late_are_no_advantage_over_the_baselines(labels):
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame({"x": rng.normal(size=400), "y": 1000 + rng.normal(size=400)})
+    found = StreamModel.new("y", "regression", labels=labels).learn_table(noise)
+    assert found.measures["skill"] < 0.01
 
 
 def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_fix():

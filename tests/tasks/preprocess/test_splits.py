@@ -107,5 +107,8 @@ def test_a_time_is_guessed_from_exactly_one_complete_column_of_dates():
     assert why("random", day=days) == "random rows are held out (asked for)"
     with pytest.raises(UsageError, match=r"split=time, and 2 columns .* split=time=COLUMN"):
         why("time", a=days, b=days[::-1])
+    assert why("time=a", a=list(range(8))).startswith("the last rows by 'a' are held out")
+    with pytest.raises(UsageError, match="split=time=a: texts such as 'Jan' have no order"):
+        why("time=a", a=["Jan", "Feb"] * 4)
     with pytest.raises(UsageError, match="column to split by 'shop'"):
         why("group=shop", day=days)

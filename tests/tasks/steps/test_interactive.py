@@ -118,3 +118,4 @@ def test_a_frame_is_raced_as_its_file(tmp_path):
 
     assert not found.failures
     assert found.results[0].score == known.results[0].score
+    assert found.results[0].environment_options["labels"] == "with=day"
