@@ -191,7 +191,7 @@ class Forecasts(Weighed):
     """Predictions of rows none of whose labels is known before all are predicted.
 
     Intervals hold what the given share of the last `SCORES` errors held that were measured so,
-    each in units of the recent errors of its entity (split conformal prediction): as many of
+    each over the spread of recent forecasts of its entity (split conformal prediction): as many of
     the next labels, if these follow on the last ones as those did on the ones before.
 
     Attributes
@@ -207,7 +207,7 @@ class Forecasts(Weighed):
         self.scores = np.full(SCORES, math.nan)
 
     def measure(self, prediction: float, label: float, spread: float) -> None:
-        """Learn how far off a prediction was, in units of the recent errors of its entity."""
+        """Learn how far off a prediction was, over the spread of its entity."""
         self.scores = np.append(self.scores[1:], abs(label - prediction) / spread)
 
     def half(self, level: float, spread: float) -> float:

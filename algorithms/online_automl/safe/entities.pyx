@@ -34,7 +34,7 @@ cpdef enum:
 
 cpdef enum:
     # The fields of an entity's past: examples; labels; the latest and the earliest time; squared
-    # errors and their number, which forget; the mean of the labels; and of the regression's errors.
+    # errors of forecasts and their number; the mean of the labels; and of the regression's errors.
     COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS, MEAN, LEVEL, N_FIELDS
 
 cdef double _NEWEST = 0.2, _FIRM = 10.0
@@ -45,9 +45,6 @@ cdef double _MEASURED = 64.0
 
 cdef double _FARTHEST = 1e6
 """Units, and importances, beyond which regressions would not stay finite."""
-
-cdef double _FORGETTING = 0.99
-"""What an error of an entity is worth one of its examples later."""
 
 
 def entity_columns(origins, means, seen):
@@ -190,7 +187,6 @@ cdef class Entities(Buffers):
         cdef double label = given.label
         cdef double *past = &self._past[0, 0]
         cdef Py_ssize_t entity = self._number[0] if self._number[0] < self._past.shape[0] else 0
-        cdef Py_ssize_t best = 0
         # The entity, and the features in their units.
         for j in range(self._of.shape[0]):
             if self._of[j] > 0 and example[j] != 0.0:
@@ -205,13 +201,11 @@ cdef class Entities(Buffers):
         self.say(entity, said)
         for k in range(N_SAID):  # all within the range of labels
             said[k] = min(max(said[k], scale[LOW]), scale[HIGH])
-            best = k if self._losses[k] < self._losses[best] else best
         if worth <= 0.0:
             return
-        # Take the losses; those of the entity are of what is best so far. The first says nothing.
+        # Take the losses. The first says nothing.
         counts = worth if past[COUNT] > 0.0 else 0.0
         kept = worth_later(self.gamma, scale[SEEN] - 1.0)
-        squared = counts * ((said[best] - label) * (said[best] - label))
         for k in range(N_SAID):
             value = said[k] - label
             self._losses[k] = kept * self._losses[k] + counts * (value * value)
@@ -232,7 +226,7 @@ cdef class Entities(Buffers):
                 self._steps[0] += label - past[LAST_LABEL]
                 self._steps[1] += 1.0
             self.move(number, label, worth)
-            remember(past, label, worth, squared, time_now)
+            remember(past, label, time_now)
 
     cdef void say(self, Py_ssize_t entity, double *said) noexcept nogil:
         """Write what is predicted of a row."""
@@ -287,14 +281,10 @@ def _padded(old, shape):
     return new
 
 
-cdef inline void remember(
-    double *past, double label, double worth, double squared, double time
-) noexcept nogil:
-    """Take a label, its time, and how far off it was into the past of an entity."""
+cdef inline void remember(double *past, double label, double time) noexcept nogil:
+    """Take a label and its time into the past of an entity."""
     if past[COUNT] == 0.0:
         past[FIRST_LABEL], past[FIRST_TIME], past[LAST_TIME] = label, time, time
     past[LAST_LABEL], past[COUNT] = label, past[COUNT] + 1.0
     past[MEAN] += (label - past[MEAN]) / past[COUNT]
     past[FIRST_TIME], past[LAST_TIME] = min(past[FIRST_TIME], time), max(past[LAST_TIME], time)
-    past[ERRORS] = _FORGETTING * past[ERRORS] + squared
-    past[MASS] = _FORGETTING * past[MASS] + worth

@@ -25,7 +25,6 @@ of its own came. So the prediction of a row that has a time does not depend on o
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,8 +63,9 @@ OWN_LAST, OWN_MEAN = ENTITY + entities.LAST, ENTITY + entities.OWN_MEAN
 
 BASELINES = INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, IN_ORDER, OWN_LAST, OWN_MEAN
 
-SURE = 20.0
-"""Examples of an entity from which on its own error is its scale."""
+SURE, KEPT = 5.0, 0.999
+"""Forecasts of an entity from which on its own errors say most of its spread; and what an error is
+worth one forecast later."""
 
 
 class Parts(NamedTuple):
@@ -80,16 +80,19 @@ class Parts(NamedTuple):
     limits : ndarray of float64, shape (2,)
         The range of labels.
     spread : float
-        The deviation of recent errors of the example's entity, 1 where there is none.
+        The deviation of recent forecasts of the example's entity, over that of all.
+    entity : int
+        Its number, 0 for none.
     """
 
     said: Doubles
     lost: Doubles
     limits: Doubles
-    spread: float
+    spread: float = 1.0
+    entity: int = 0
 
 
-NOTHING = Parts(np.zeros(N_PARTS), np.zeros(N_PARTS), np.zeros(2), 1.0)
+NOTHING = Parts(np.zeros(N_PARTS), np.zeros(N_PARTS), np.zeros(2))
 
 
 class Waiting(Counter[int]):
@@ -162,6 +165,13 @@ class Head:
         """Return the number of an example's entity, 0 for none."""
         return self.entities[0].entity(example) if self.entities else 0
 
+    def measure(self, entity: int, error: float) -> None:
+        """Take the error of a forecast of an entity."""
+        for number in {0, entity} if self.entities else ():
+            past = self.entities[0].past[number]
+            past[entities.ERRORS] = KEPT * past[entities.ERRORS] + error**2
+            past[entities.MASS] = KEPT * past[entities.MASS] + 1.0
+
     @property
     def is_frequent(self) -> bool:
         """Whether the entity of the next example, which is named, has come `LEAST` times."""
@@ -227,7 +237,7 @@ def parts_of(
     mean, limits = said[MEAN_PART], np.array([row.low, row.high])
     # Entities; where there are none, the ridge regression.
     said[ENTITY:] = said[RIDGE_PART]
-    spread, age, season_ago = 1.0, place, None
+    spread, number, age, season_ago = 1.0, 0, place, None
     for each in race.head.entities[:1]:
         number = each.entity(example)
         past, common = each.past[number], each.past[0]
@@ -240,9 +250,10 @@ def parts_of(
             lost[OWN_LAST:] *= steps
             if not in_order:  # its last errors are long ago
                 lost[ENTITY + entities.OWN_LEVEL] = np.inf
-        surest = past if past[entities.MASS] > SURE / 2 else common
-        if surest[entities.MASS] and each.column:
-            spread = math.sqrt(surest[entities.ERRORS] / surest[entities.MASS]) or 1.0
+        if number and past[entities.ERRORS]:
+            n, n_all = past[entities.MASS], common[entities.MASS]
+            ratio = past[entities.ERRORS] / n / (common[entities.ERRORS] / n_all)
+            spread = ratio ** (0.5 * n / (n + SURE))
         age = _age(common, example, each.time, age)
         if len(each.time):
             season_ago = each.seasons_ago(float(example[each.time[0]]), ensemble.expansion.period)
@@ -253,7 +264,7 @@ def parts_of(
     if season_ago is None:  # the one by time is by place, too
         lost[IN_ORDER] = np.inf
     said[of_time], lost[of_time] = _lags(ensemble, round(age), season_ago, mean, lost[STALE])
-    return Parts(np.clip(said, *limits), lost, limits, spread)
+    return Parts(np.clip(said, *limits), lost, limits, spread, number)
 
 
 def without_past(race: SafeRace) -> float:

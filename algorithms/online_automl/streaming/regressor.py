@@ -298,6 +298,7 @@ class OnlineAutoMLRegressor(base.OnlineModel, base.MiniBatchRegressor):
             ahead = self._late_numbers().ahead
             for (parts, prediction), label in zip(found, labels.tolist(), strict=True):
                 ahead.learn(parts.said, label)
+                self._race.head.measure(parts.entity, label - prediction)
                 if intervals:
                     ahead.measure(prediction, label, parts.spread)
         return np.array([prediction for _, prediction in found])

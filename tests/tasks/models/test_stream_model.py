@@ -152,3 +152,21 @@ def test_classes_are_learned_and_raced_by_the_same_labels(tmp_path):
 
     assert learned.measures["error"] == raced.score
     assert learned.measures["log_loss"] == pytest.approx(raced.metrics["log_loss"], rel=1e-9)
+
+
+def test_intervals_are_as_wide_as_the_forecasts_of_their_entity_err():
+    """Of a curve that the entity's own regression misses, and of noise that differs."""
+    rng, n = np.random.default_rng(0), 3000
+    table = pd.DataFrame(
+        {"x": rng.normal(size=n), "of": rng.choice(["curve", "line", "noise"], n)}
+    )
+    curve = 4 * np.sin(3 * table["x"]) * (table["of"] == "curve")
+    table["y"] = table["x"] + curve + rng.normal(size=n) * np.where(table["of"] == "noise", 3, 0.3)
+    model, last = StreamModel.for_table(table), table[2500:].reset_index(drop=True)
+    model.learn_table(table[:2500])
+    said, low, high = model.predict_interval(last.drop(columns="y"), 0.9).T
+    last = last.assign(held=(low <= last["y"]) & (last["y"] <= high), half=high - said)
+    last["error"] = (said - last["y"]).abs()
+    of = last.groupby("of")[["held", "half", "error"]].mean()
+    assert of["held"].between(0.75, 0.99).all()
+    assert (of["half"] / of["error"]).between(1.3, 4.0).all()
