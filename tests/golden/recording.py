@@ -1,25 +1,20 @@
 """What the golden record holds of a run, where it is, and the first difference from it.
 
-A file for each algorithm, named after it, and in ``libraries/`` one for each estimator whose
-trials other libraries fit: those depend on the processor and on the libraries' versions. A file
-holds runs, and a run three arrays: the text of its decisions, without numbers that are measured or
-computed; those numbers; and the predictions. No algorithm, class or reason is named in them.
+A file for each algorithm, named after it, holds runs, and a run three arrays: the text of its
+decisions, without numbers that are measured or computed; those numbers; and the predictions. No
+algorithm, class or reason is named in them.
 """
 
 import dataclasses
 import io
 import json
-import os
-import platform
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
 from leaseboard.algorithms import checks, registry
 from leaseboard.algorithms.base import Environment, play
@@ -31,9 +26,6 @@ from leaseboard.tasks.jobs.job import Job
 from tests.environments import environment_of
 
 FOLDER = Path(__file__).parent
-LIBRARIES = FOLDER / "libraries"
-MACHINE = LIBRARIES / "machine.json"
-"""The processor and the libraries with which ``libraries/`` was recorded."""
 
 
 class Data(NamedTuple):
@@ -215,16 +207,3 @@ def _differences(record: Mapping[str, Run], now: Mapping[str, Run]) -> Iterator[
                 np.testing.assert_allclose(getattr(other, kind), getattr(one, kind), **TOLERANCE)
             except AssertionError as error:
                 yield f"{which}: {kind}: {error}"
-
-
-def machine() -> dict[str, Any]:
-    """Return what the results of other libraries depend on."""
-    features = np._core._multiarray_umath.__cpu_features__
-    return {
-        "processor": [platform.machine(), *sorted(key for key, has in features.items() if has)],
-        "algebra": sorted({str(pool.get("architecture")) for pool in threadpool_info()}),
-        "tunables": os.environ.get("GLIBC_TUNABLES", ""),
-        "versions": {
-            each: version(each) for each in ("numpy", "scipy", "scikit-learn", "lightgbm")
-        },
-    }
