@@ -260,14 +260,15 @@ def curves(made: Material) -> page.Section | None:
         unit, metric = rows[["unit", "metric"]].iloc[0]
         name = made.names.get(str(data), str(data))
         # The losses of the first examples would flatten all later ones.
-        up = {"type": "log"} if min(map(min, middles.values())) > 0 else {}
+        low, high = min(map(min, middles.values())), max(map(max, middles.values()))
+        up = page.LOG if 0 < 5 * low < high else {"tickformat": "~g"}
         traces = [
             page.scatter(label, middles[label].index, middles[label], page.colour(i),
                     line={"dash": "dash" if i >= len(page.PALETTE) else "solid"})
             for i, label in enumerate(made.labels) if label in middles
         ]  # fmt: skip
         title, note = f"Score while the budget is spent: {name}", "Median over repetitions."
-        across, up = page.axis(unit, type="log"), page.axis(metric, tickformat="~g", **up)
+        across, up = page.axis(unit, **page.LOG), page.axis(metric, **up)
         figure = page.chart(title, note, traces, across, up, 440)
         drawn.append(replace(figure, folded=title if drawn else ""))
     return page.Section("curves", **page.wording("curves"), figures=drawn) if drawn else None
