@@ -29,30 +29,8 @@ from leaseboard.tasks.jobs.run import verdict
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.disk import BEAT, owner, reach
 from leaseboard.tasks.machine.terminal import Activity
-from leaseboard.tasks.track.records import (
-    HEARTBEAT,
-    JOBS,
-    NIGHT,
-    NIGHTS,
-    OWNER,
-    configuration_record,
-    job_record,
-    runs_link,
-    select,
-    sound_key,
-    suite_key,
-)
+from leaseboard.tasks.track import records, writers
 from leaseboard.tasks.track.store import TrackingError, experiment, open_store, reported
-from leaseboard.tasks.track.writers import (
-    METRICS_PER_BATCH,
-    PARENT,
-    BulkWriter,
-    ClientWriter,
-    every,
-    has_writer,
-    sql_store,
-    stays,
-)
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -105,12 +83,12 @@ class Tracker:
         self._configurations = experiment(self._client, uri, f"{suite}/configurations")
         self.place = {"ui": mlflow_ui(uri), "jobs": jobs, "configurations": self._configurations}
         with reported(uri):
-            bulk = not through_client and sql_store(self._client)
-            make = BulkWriter if bulk else ClientWriter
+            bulk = not through_client and writers.sql_store(self._client)
+            make = writers.BulkWriter if bulk else writers.ClientWriter
             self.writer = make(self._client, uri, jobs, self._configurations)
             self._known = self.writer.known()
             end_suites(self._client, [jobs])
-            self.run_id = self._open_suite(jobs, suite_key(suite, keys))
+            self.run_id = self._open_suite(jobs, records.suite_key(suite, keys))
         self._ended = threading.Event()
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
@@ -118,25 +96,25 @@ class Tracker:
         """Tag the suite's run with the time, until it ends: others see by it that this lives."""
         while not self._ended.wait(BEAT):
             with suppress(TrackingError), reported(self.uri):
-                self._client.set_tag(self.run_id, HEARTBEAT, str(time.time()))
+                self._client.set_tag(self.run_id, records.HEARTBEAT, str(time.time()))
 
     def log(self, result: Result, folder: Path) -> None:
         """Log a job from its run folder, unless the store has this result, or one that is ok."""
-        if stays(self._known.get(result.key, {}), result.started):
+        if writers.stays(self._known.get(result.key, {}), result.started):
             return
         with reported(self.uri), tempfile.TemporaryDirectory() as scratch:
             log = folder / results.EVENTS
             events = results.read_partial_log(log) if log.is_file() else []
             considered = configurations(events)
             # The result is there already, and what a job printed, which may be long, is kept once.
-            others = {results.RESULT, results.LOG}
-            files = [path for path in sorted(folder.iterdir()) if path.name not in others]
+            left_out = {results.RESULT, results.LOG}
+            files = [path for path in sorted(folder.iterdir()) if path.name not in left_out]
             files = [path for path in files if path.stat().st_size > 0]
             line = f"{result.status} {result.reason}".strip()
             if result.score is not None:
                 line += f"\n\n{describe_units(result.metric, result.score, result.metrics)}"
             tags = {
-                PARENT: self.run_id,
+                writers.PARENT: self.run_id,
                 "leaseboard.suite": self.suite,
                 NOTE: f"{line}\n\n{self._link(result, considered)}",
             }
@@ -145,12 +123,12 @@ class Tracker:
                 path.write_text(json.dumps(table(considered)), encoding="utf-8")
                 files.append(path)
                 tags["mlflow.loggedArtifacts"] = json.dumps([{"path": TABLE, "type": "table"}])
-            job = job_record(result, events)
+            job = records.job_record(result, events)
             job = dataclasses.replace(job, tags={**job.tags, **tags})
-            chosen = select(considered, self._rule, result.environment)
-            records = [configuration_record(one, result) for one in chosen]
+            chosen = records.select(considered, self._rule, result.environment)
+            of_configurations = [records.configuration_record(one, result) for one in chosen]
             reach("track.before-job")
-            self.writer.write(job, records, files)
+            self.writer.write(job, of_configurations, files)
             reach("track.after-job")
             self._known[result.key] = dict(job.tags)
 
@@ -158,7 +136,7 @@ class Tracker:
         """Return a link to a job's configurations."""
         mine, order = f"tags.leaseboard.job = '{result.key}'", "metrics.`score`"
         rising = "true" if result.direction == "min" else "false"
-        place = runs_link(self._configurations, mine, order, orderByAsc=rising)
+        place = records.runs_link(self._configurations, mine, order, orderByAsc=rising)
         return f"[{len(considered)} configurations]({place})"
 
     def close(self, status: str, counts: Mapping[str, int]) -> None:
@@ -178,19 +156,19 @@ class Tracker:
 
         Each call has one that ends with a leaderboard, so that MLflow shows them over time.
         """
-        tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
-        tags |= {"leaseboard.suite": self.suite, HEARTBEAT: str(time.time())}
+        tags = {"leaseboard.level": "suite", "leaseboard.key": key, records.OWNER: owner()}
+        tags |= {"leaseboard.suite": self.suite, records.HEARTBEAT: str(time.time())}
         last = find_suite(self._client, experiment_id, key)
         written = last is not None and (
             last.info.status == "RUNNING"
-            and last.data.tags.get(OWNER) != owner()
-            and has_writer(self._client, last.data.tags)
+            and last.data.tags.get(records.OWNER) != owner()
+            and writers.has_writer(self._client, last.data.tags)
         )
-        if last is None or NIGHT in last.data.tags or written:
+        if last is None or records.NIGHT in last.data.tags or written:
             name = f"{self.suite} {datetime.now().astimezone():%F %R}"
             run = self._client.create_run(experiment_id, tags=tags, run_name=name)
             return str(run.info.run_id)
-        for name in (HEARTBEAT, OWNER):
+        for name in (records.HEARTBEAT, records.OWNER):
             self._client.set_tag(last.info.run_id, name, tags[name])
         self._client.update_run(last.info.run_id, status="RUNNING")
         return str(last.info.run_id)
@@ -199,9 +177,9 @@ class Tracker:
 def end_suites(client: MlflowClient, experiments: list[str]) -> None:
     """End the suite runs whose process is gone."""
     condition = "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
-    running = every(client.search_runs, experiments, condition)
+    running = writers.every(client.search_runs, experiments, condition)
     for run in list(running):  # before any of them is ended, which moves pages
-        if not has_writer(client, run.data.tags):
+        if not writers.has_writer(client, run.data.tags):
             client.set_terminated(run.info.run_id, "KILLED")
 
 
@@ -341,18 +319,18 @@ def publish(
     with reported(uri):
         names = suite, f"{suite}/configurations"
         jobs, configurations = (experiment(client, uri, name) for name in names)
-        run = find_suite(client, jobs, suite_key(suite, [result.key for result in found]))
+        run = find_suite(client, jobs, records.suite_key(suite, [result.key for result in found]))
         if run is None:
             raise TrackingError(f"the store has no run of these jobs of {suite!r}: run it first")
         run_id = run.info.run_id
         if len(board) > MOST_BOARD:
             rows, _, _ = board[:MOST_BOARD].rpartition("\n")
             board = f"{rows}\n\nThe report has the other rows.\n"
-        place = Place(
-            runs_link(jobs, JOBS), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{results.PAGE}"
-        )
-        considered = runs_link(configurations, "", "metrics.`lease`", orderByAsc="false")
-        nights = runs_link(jobs, NIGHTS, "attributes.start_time", compareRunsMode="CHART")
+        report = f"#/experiments/{jobs}/runs/{run_id}/artifacts/{results.PAGE}"
+        place = Place(records.runs_link(jobs, records.JOBS), report)
+        considered = records.runs_link(configurations, "", "metrics.`lease`", orderByAsc="false")
+        began = "attributes.start_time"
+        nights = records.runs_link(jobs, records.NIGHTS, began, compareRunsMode="CHART")
         note = (
             f"{board}\n[All jobs]({place.jobs}) and their [configurations]({considered}); each job"
             f" links to its own. Leaderboards of earlier runs: [over time]({nights}).\n"
@@ -374,8 +352,8 @@ def _log_standings(client: MlflowClient, run: Run, standings: Mapping[str, float
     from mlflow.entities import Metric
 
     run_id, at = run.info.run_id, run.info.start_time
-    metrics = [Metric(sound_key(name), value, at, 0)
+    metrics = [Metric(records.sound_key(name), value, at, 0)
                for name, value in standings.items() if math.isfinite(value)]  # fmt: skip
-    for start in range(0, len(metrics), METRICS_PER_BATCH):
-        client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
-    client.set_tag(run_id, NIGHT, "true")
+    for start in range(0, len(metrics), writers.METRICS_PER_BATCH):
+        client.log_batch(run_id, metrics[start : start + writers.METRICS_PER_BATCH])
+    client.set_tag(run_id, records.NIGHT, "true")
