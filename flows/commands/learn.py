@@ -10,17 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from leaseboard.algorithms.errors import DataUnavailableError, UsageError
-from leaseboard.flows.commands.options import (
-    AlgorithmOption,
-    AsJson,
-    Labels,
-    Seed,
-    Settings,
-    Target,
-    arg,
-    opt,
-    parse_settings,
-)
+from leaseboard.flows.commands import options
 from leaseboard.flows.console import check_file, echo, output_folder, say
 from leaseboard.tasks.machine import environment
 from leaseboard.tasks.machine.disk import reach
@@ -33,24 +23,26 @@ if TYPE_CHECKING:
     from leaseboard.tasks.models.stream_model import LearnedTable, StreamModel
 
 _LEVEL = "Also give the interval that covers this share of the numbers, such as 0.9."
-Table = Annotated[Path, arg("Table: csv, parquet, arff or libsvm.")]
-Output = Annotated[Path | None, opt("Path to write to.", "PATH")]
+Table = Annotated[Path, options.arg("Table: csv, parquet, arff or libsvm.")]
+Output = Annotated[Path | None, options.opt("Path to write to.", "PATH")]
 _TASK = "regression or classification (default: guessed)."
 NAMED = 10
 """Number of columns of a kind that are named."""
 
 
 def learn(
-    model: Annotated[Path, arg("File of the model; it is created if it does not exist.")],
+    model: Annotated[Path, options.arg("File of the model; it is created if it does not exist.")],
     file: Table,
-    target: Target = None,
-    task: Annotated[Literal["regression", "classification"] | None, opt(_TASK, "TASK")] = None,
-    algorithm: AlgorithmOption = None,
-    settings: Settings = None,
-    seed: Seed = None,
-    labels: Labels = None,
+    target: options.Target = None,
+    task: Annotated[
+        Literal["regression", "classification"] | None, options.opt(_TASK, "TASK")
+    ] = None,
+    algorithm: options.AlgorithmOption = None,
+    settings: options.Settings = None,
+    seed: options.Seed = None,
+    labels: options.Labels = None,
     output: Output = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> int:
     """Train a model on a stream: predict each row of a table, and learn its label when it arrives.
 
@@ -82,7 +74,7 @@ def learn(
             f"--{changed[0]} is of a new model, and {str(model)!r} is there: leave it out, or"
             " name another file"
         )
-    own = parse_settings(settings or [])
+    own = options.parse_settings(settings or [])
     frame = _rows(file, known.kinds if known else {str(own.get("entity")): "text"})
     stream = known or StreamModel.for_table(
         frame,
@@ -123,10 +115,10 @@ def learn(
 
 
 def predict(
-    model: Annotated[str, arg("File or folder of the model, or models:/NAME@ALIAS.")],
+    model: Annotated[str, options.arg("File or folder of the model, or models:/NAME@ALIAS.")],
     file: Table,
     output: Output = None,
-    level: Annotated[float | None, opt(_LEVEL, "SHARE")] = None,
+    level: Annotated[float | None, options.opt(_LEVEL, "SHARE")] = None,
 ) -> int:
     """Predict the rows of a table, and learn nothing.
 
@@ -335,7 +327,7 @@ Next, with data of your own:
       a leaderboard: add datasets and algorithms to this file, and run it again"""
 
 
-def demo(output: Annotated[Path, opt("Path to write to.", "PATH")] = FOLDER) -> int:
+def demo(output: Annotated[Path, options.opt("Path to write to.", "PATH")] = FOLDER) -> int:
     """Try it: a stream, a table and two leaderboards, on data that come with it.
 
     Nothing is downloaded. It takes half a minute. Data, model and pages are in a folder.

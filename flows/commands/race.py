@@ -13,18 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from leaseboard.algorithms.errors import UsageError, UserFileError
-from leaseboard.flows.commands.options import (
-    Algorithms,
-    AsJson,
-    Labels,
-    Register,
-    Seed,
-    Settings,
-    Target,
-    arg,
-    opt,
-    parse_settings,
-)
+from leaseboard.flows.commands import options
 from leaseboard.flows.commands.run import record
 from leaseboard.flows.console import echo, output_folder, say, terminable
 from leaseboard.tasks.machine import environment
@@ -49,17 +38,17 @@ _SPLIT = "Rows of a table held out: random, time, time=COLUMN or group=COLUMN (d
 
 
 def race(
-    algorithm: Algorithms,
-    data: Annotated[str, arg(_DATA)],
-    target: Target = None,
-    seed: Seed = None,
-    settings: Settings = None,
-    labels: Labels = None,
-    split: Annotated[str | None, opt(_SPLIT, "ROWS")] = None,
-    budget: Annotated[float | None, opt(_BUDGET, "UNITS")] = None,
-    metric: Annotated[str | None, opt(_METRIC, "NAME")] = None,
-    as_json: AsJson = False,
-    register: Register = None,
+    algorithm: options.Algorithms,
+    data: Annotated[str, options.arg(_DATA)],
+    target: options.Target = None,
+    seed: options.Seed = None,
+    settings: options.Settings = None,
+    labels: options.Labels = None,
+    split: Annotated[str | None, options.opt(_SPLIT, "ROWS")] = None,
+    budget: Annotated[float | None, options.opt(_BUDGET, "UNITS")] = None,
+    metric: Annotated[str | None, options.opt(_METRIC, "NAME")] = None,
+    as_json: options.AsJson = False,
+    register: options.Register = None,
 ) -> int:
     """Run algorithms on one dataset, on a stream with naive baselines, and print a leaderboard.
 
@@ -77,7 +66,7 @@ def race(
     from leaseboard.tasks.steps.interactive import race_suite
     from leaseboard.tasks.track.store import check_address
 
-    reference, given = with_options(data, target=target), parse_settings(settings or [])
+    reference, given = with_options(data, target=target), options.parse_settings(settings or [])
     given |= {k: v for k, v in (("labels", labels), ("split", split)) if v is not None}
     if "labels" not in given:
         arrival = arrival_of_file(algorithm[0], reference)
