@@ -36,7 +36,6 @@ class _Root(Commands):
     """All commands, in the order of their panels."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        del ctx
         return [name for panel in PANELS.values() for name in panel]
 
 
