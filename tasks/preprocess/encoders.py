@@ -86,7 +86,6 @@ class TableEncoder(_Encoder):
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn categories, medians and scales of the training rows; targets do not matter."""
-        del y
         every = self._learn_dates(frame)
         self.categories_ = [present(c) if columns.is_named(c) else None for c in every]
         has_code = [self._has_code(kept) for kept in self.categories_]
@@ -213,7 +212,6 @@ class UnitRangeEncoder(_Encoder):
 
     def fit(self, frame: pd.DataFrame, y: Any = None, rows: Rows = EVERY) -> Self:
         """Learn means and ranges of the training rows, those of `frame` or `rows` of it."""
-        del y
         every = self._learn_dates(frame, rows)
         self.categories_ = [declared(c) if columns.is_nominal(c) else None for c in every]
         self.means_, self.low_, self.spread_ = np.empty((3, len(every)), dtype=np.float32)
