@@ -25,13 +25,7 @@ from leaseboard.tasks.evaluate.scoring import FASTEST
 from leaseboard.tasks.evaluate.spaces import SUITED, Space, load_space
 from leaseboard.tasks.fetch.dataset import Task
 from leaseboard.tasks.machine.environment import without_autologging
-from leaseboard.tasks.models.automl.policy_search import (
-    PolicySearch,
-    able,
-    arrays_of,
-    refuse_wide,
-    span_of,
-)
+from leaseboard.tasks.models.automl import policy_search
 from leaseboard.tasks.models.automl.validation import (
     complete_target,
     default_cv,
@@ -119,7 +113,7 @@ class AutoMLEstimator(BaseEstimator):
             frame, weight = frame[counted].reset_index(drop=True), weight[counted]
             target = target[counted]
         labels, classes = self._labels(target)
-        refuse_wide(frame)  # before the encoder, which may take long
+        policy_search.refuse_wide(frame)  # before the encoder, which may take long
         space = self._space(weighted=weight is not None, n_rows=len(frame))
         codes = any(arm.codes for arm in space.arms.values())
         self.encoder_ = TableEncoder("standard", codes).fit(frame)
@@ -138,9 +132,9 @@ class AutoMLEstimator(BaseEstimator):
         scored = labels if classes is None else target
         kinds = self.encoder_.kinds_
         scorer = FASTEST[self.task] if self.scoring is None else self.scoring
-        search = PolicySearch(
+        search = policy_search.PolicySearch(
             estimator=self,
-            arrays=arrays_of(
+            arrays=policy_search.arrays_of(
                 self.task, features, kinds, labels, scored, classes, weight, folds, scorer
             ),
             space=space,
@@ -153,7 +147,7 @@ class AutoMLEstimator(BaseEstimator):
         )
         self.model_, self.score_, self.trials_ = search.run()
         if classes is None:
-            self.model_.span = span_of(labels)
+            self.model_.span = policy_search.span_of(labels)
         best = self.trials_[0]
         self.best_score_, self.best_arm_ = best["score"], best["arm"]
         self.best_parameters_ = best["parameters"]
@@ -226,7 +220,7 @@ class AutoMLEstimator(BaseEstimator):
             raise ValueError(f"space {name!r} is for {space.task}, not for {self.task}")
         if self.arms is not None:
             space = space.restricted(list(self.arms))
-        return able(space, n_rows=n_rows, weighted=weighted)
+        return policy_search.able(space, n_rows=n_rows, weighted=weighted)
 
     def _predict(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
