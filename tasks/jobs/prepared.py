@@ -1,7 +1,5 @@
 """Inputs that jobs on one dataset and environment share: made once, mapped by each job."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -53,23 +51,6 @@ def dump(value: Any, folder: Path) -> None:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def cache_dataset(dataset: Dataset, place: Path) -> Prepared:
-    """Write `dataset` into a folder of its own in `place`."""
-    named = hashlib.sha256(f"{dataset.reference} {dataset.digest}".encode()).hexdigest()[:16]
-    folder = place.resolve() / f"table-{named}"
-    if not folder.exists():
-        dump(dataset, folder)
-    return Prepared(dataset.reference, dataset.digest, folder)
-
-
-def fetch_into(place: Path, reference: str) -> Prepared:
-    """Load the dataset that `reference` names once, and cache it in a folder in `place`.
-
-    Raises UsageError, DataError, DataUnavailableError as `leaseboard.tasks.fetch.loading.load`.
-    """
-    return cache_dataset(load(reference), place)
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """Dataset in a folder of its own, and the parts of an environment in another."""
@@ -91,6 +72,23 @@ class Prepared:
         if found.reference != job.data:
             raise DataError(f"a job on {job.data} was given {found.reference}: prepare its own")
         return found
+
+
+def cache_dataset(dataset: Dataset, place: Path) -> Prepared:
+    """Write `dataset` into a folder of its own in `place`."""
+    named = hashlib.sha256(f"{dataset.reference} {dataset.digest}".encode()).hexdigest()[:16]
+    folder = place.resolve() / f"table-{named}"
+    if not folder.exists():
+        dump(dataset, folder)
+    return Prepared(dataset.reference, dataset.digest, folder)
+
+
+def fetch_into(place: Path, reference: str) -> Prepared:
+    """Load the dataset that `reference` names once, and cache it in a folder in `place`.
+
+    Raises UsageError, DataError, DataUnavailableError as `leaseboard.tasks.fetch.loading.load`.
+    """
+    return cache_dataset(load(reference), place)
 
 
 def group(job: Job) -> str:

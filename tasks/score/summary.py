@@ -3,14 +3,11 @@
 Computed once, for the terminal, Markdown, the page and MLflow.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,6 +16,7 @@ from leaseboard.algorithms.environments.arrival import IMMEDIATE
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import DIRECTIONS, MEANS, of_logarithm
 from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame, finished, fixed, metric_title, rows_cut, short
 from leaseboard.tasks.score.inference import ALPHA, pairwise, wilcoxon
 from leaseboard.tasks.score.leaderboard import (
@@ -30,9 +28,6 @@ from leaseboard.tasks.score.leaderboard import (
     leaderboard,
     score_table,
 )
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.jobs.suites.suite import Suite
 
 MISSING_RULE = (
     "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"

@@ -1,9 +1,7 @@
 """The pulls environment of a dataset: a space of arms whose trials come from the trial store."""
 
-from __future__ import annotations
-
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -14,15 +12,13 @@ from leaseboard.algorithms.policy import JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate import spaces, trials
 from leaseboard.tasks.evaluate.replay import StoredTrials, TableTrials
+from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments import KindOptions
+from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.encoders import Scale
 from leaseboard.tasks.processes.child import Limits
 from leaseboard.tasks.store.database import Store
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.fetch.dataset import Dataset
-    from leaseboard.tasks.jobs.job import Job
 
 DEFAULT_BUDGET: dict[Unit, float] = {"trials": 200.0, "cpu_seconds": 60.0, "wall_seconds": 60.0}
 RECORDED = ("table", "curves")
