@@ -5,8 +5,6 @@ that are done are skipped, the rest run and are recorded, so the next run makes 
 moment. Meanwhile a terminal shows a progress bar, and other outputs plain lines.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Terminal output, output folders and interruptions, for all commands."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -138,9 +138,8 @@ def dispatch(
 
         if server is not None:
             address = server.wait()
-        ended = partial(final_state, suite.name)
-        outcome: Outcome = in_one_run("benchmark", suite.name, address, executor, body, ended)
-        return outcome
+        ended: Callable[[Outcome], State[Any]] = partial(final_state, suite.name)
+        return in_one_run("benchmark", suite.name, address, executor, body, ended)
 
 
 def final_state(suite: str, made: Outcome) -> State[Any]:

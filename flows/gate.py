@@ -1,7 +1,5 @@
 """The gate: suites are run, their scores compared with the accepted ones, or accepted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext

@@ -100,10 +100,8 @@ def _in_flow(name: str, uri: str, body: Callable[[Conduct], UpdateResult]) -> Up
         address = os.environ.get("PREFECT_API_URL", "")
         if not address:
             address = stack.enter_context(PrefectServer(server_log())).wait()
-        ended = partial(flow_state, name, uri)
-        result: UpdateResult
-        result = in_one_run("live-update", name, address, executor, steps, ended)
-        return result
+        ended: Callable[[UpdateResult], FlowState[Any]] = partial(flow_state, name, uri)
+        return in_one_run("live-update", name, address, executor, steps, ended)
 
 
 def flow_state(name: str, uri: str, result: UpdateResult) -> "FlowState[Any]":

@@ -1,7 +1,5 @@
 """A Prefect server of our own on loopback, and any server in a process that ends with ours."""
 
-from __future__ import annotations
-
 import fcntl
 import logging
 import os

@@ -1,7 +1,5 @@
 """The command ``leaseboard``, and ``python -m leaseboard``."""
 
-from __future__ import annotations
-
 import gc
 import io
 import os

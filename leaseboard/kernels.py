@@ -4,8 +4,6 @@ They are in ``_kernels/VARIANT`` under their whole names, so each is one module 
 checkout, one that is older than its source is refused: ``make install`` compiles it again.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import suppress

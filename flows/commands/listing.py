@@ -1,7 +1,5 @@
 """``leaseboard list``, ``data`` and ``frameworks``: what there is to compare, and with what."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial

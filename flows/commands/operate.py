@@ -1,7 +1,5 @@
 """``leaseboard ui``, ``doctor``, ``check``, ``schedule``: what keeps an installation going."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import ExitStack

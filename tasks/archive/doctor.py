@@ -1,7 +1,5 @@
 """Checks of an installation: native libraries and the tracking store."""
 
-from __future__ import annotations
-
 import importlib
 import sqlite3
 from collections.abc import Iterator

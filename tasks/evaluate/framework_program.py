@@ -111,8 +111,7 @@ def autogluon(order: Order) -> Fit:
             "label", problem_type=kind, eval_metric=metric, path="models", verbosity=0
         )
         options = {"time_limit": order["seconds"], "num_cpus": 1, "num_gpus": 0}
-        predict: Callable[[Any], Any] = model.fit(frame.assign(label=labels), **options).predict
-        return predict
+        return model.fit(frame.assign(label=labels), **options).predict
 
     return fit
 
@@ -138,8 +137,7 @@ def _fitting(model: Any, **options: Any) -> Fit:
 
     def fit(frame: Any, labels: Any) -> Callable[[Any], Any]:
         model.fit(frame, labels, **options)
-        predict: Callable[[Any], Any] = model.predict
-        return predict
+        return model.predict
 
     return fit
 

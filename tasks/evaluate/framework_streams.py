@@ -5,8 +5,6 @@ have come, of the first rows that have none, and a row, whose prediction is answ
 message without a row come the seconds of predicting and learning.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import time

@@ -268,8 +268,7 @@ class SystemFits:
         process = FrameworkProcess(python, "table", system, who=system, budget=seconds)
         with closing(process):
             process.send(order)
-            found: Record = process.receive()
-            return found
+            return process.receive()
 
     def _data(self) -> dict[str, Any]:
         """Return the columns of the rows of both parts, the labels to learn, and our folds."""

@@ -11,8 +11,6 @@ models are hardly regularised (scikit-learn's C weighs the sum of the losses), l
 rows, and boosting's penalties, which weigh against sums over a leaf, are small.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from dataclasses import dataclass
@@ -37,8 +35,7 @@ Domain = dict[str, Any] | list[Any]
 @cache
 def domains() -> dict[str, dict[str, Domain]]:
     """Return the domains of each learner, in the order in which they alternate."""
-    found: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("domains.yaml").read_text())
-    return found
+    return yaml.safe_load(Path(__file__).with_name("domains.yaml").read_text())
 
 
 GRADIENT_STEPS = 1500

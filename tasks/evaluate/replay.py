@@ -4,8 +4,6 @@
 end of a budget in CPU seconds, with models and predictions kept.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from abc import abstractmethod

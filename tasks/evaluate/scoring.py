@@ -1,7 +1,5 @@
 """Judge of a trial: any scorer of scikit-learn, on predictions that are already made."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from copy import copy

@@ -1,7 +1,5 @@
 """SMAC's facades as optimisers; needs the extra ``leaseboard[smac]``."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import tempfile

@@ -5,8 +5,6 @@ or which set several arguments at once into what scikit-learn takes. An arm that
 recipe names its class.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib
@@ -165,7 +163,7 @@ class Space(Strict):
     task: Literal["classification", "regression"] = "classification"
     arms: dict[str, Arm] = Field(min_length=1)
 
-    def restricted(self, names: list[str]) -> Space:
+    def restricted(self, names: list[str]) -> Self:
         """Return the space of the arms `names`, in that order; UsageError for an unknown one."""
         for name in names:
             if name not in self.arms:

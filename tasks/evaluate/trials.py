@@ -261,8 +261,7 @@ def _judged(order: Order, arrays: Arrays, judge: Judge) -> TrialOutcome:
 
 def fitted_in(file: Path | str) -> list[Any]:
     """Return the models that a trial left, of each fold."""
-    found: list[Any] = pickle.loads(Path(file).read_bytes())  # noqa: S301 - our process wrote it
-    return found
+    return pickle.loads(Path(file).read_bytes())  # noqa: S301 - our process wrote it
 
 
 def predict(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:

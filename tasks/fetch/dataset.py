@@ -1,7 +1,5 @@
 """The `RawTable` of a source, and the checked `Dataset` that `load` makes of it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -10,8 +10,6 @@ and into a private folder, which then takes its place in the cache, because the 
 a file that a kill has cut for a whole one.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import tempfile

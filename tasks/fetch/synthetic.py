@@ -5,8 +5,6 @@ block's number. So little memory is needed next to the result, and a shorter str
 beginning of a longer one.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable

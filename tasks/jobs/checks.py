@@ -8,8 +8,6 @@ intervals that are too narrow save time. So the gate checks requirements, too.
 used; a note is for information.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path

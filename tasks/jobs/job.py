@@ -1,7 +1,5 @@
 """A job, and its result."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -9,7 +7,7 @@ import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -170,7 +168,7 @@ class Result:
     """Facts of the data, such as missing values; see `leaseboard.tasks.fetch.data_facts`."""
 
     @classmethod
-    def of(cls, job: Job, **found: Any) -> Result:
+    def of(cls, job: Job, **found: Any) -> Self:
         """Return the result of `job` with the job's identity and settings, and what was found."""
         asked = {
             "settings": job.settings,
@@ -180,7 +178,7 @@ class Result:
         }
         return cls(**_identity(job) | asked | found)
 
-    def kept_for(self, job: Job, version: str = "") -> Result:
+    def kept_for(self, job: Job, version: str = "") -> Self:
         """Return the same with the identity of `job`.
 
         - `job`: the planned one: elsewhere its data may have another address.

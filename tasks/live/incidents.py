@@ -14,8 +14,6 @@ An address is ``http://`` or ``https://``, which gets a POST of JSON, or any oth
 knows. In both ``$NAME`` is a variable of the environment, and is stored as ``$NAME``.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -239,8 +237,7 @@ class LifecycleState:
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Read what `dump` wrote, see `leaseboard.tasks.store.live_model.State.lifecycle`."""
-        found: Self = _ADAPTER.validate_python(values)
-        return found
+        return _ADAPTER.validate_python(values)
 
     def dump(self) -> dict[str, Any]:
         """Return the fields by name, as JSON has them."""

@@ -17,8 +17,6 @@ changes is written when the last of its steps is over, in one transaction; what 
 comes after it. So an update that was killed anywhere is completed by the next one.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

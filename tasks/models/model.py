@@ -100,8 +100,7 @@ class TableModel(ABC):
         """
         frame = frame_of(rows, self.dates)
         if not self.classes:
-            found: list[Prediction] = self.predict(frame).tolist()
-            return found
+            return self.predict(frame).tolist()
         shares = self.predict_proba(frame).tolist()
         return [dict(zip(self.classes, row, strict=True)) for row in shares]
 

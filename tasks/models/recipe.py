@@ -4,8 +4,6 @@ A race of streams goes on from row to row. A model that a policy searches is tra
 window of rows.
 """
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections import Counter

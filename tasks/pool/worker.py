@@ -3,8 +3,6 @@
 It is used again while it is well, because importing the learners takes seconds.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import importlib
 import json
@@ -71,8 +69,7 @@ def _function(work: str) -> Callable[..., Any]:
     if module.endswith(".py"):
         sys.path.insert(0, str(Path(module).parent))
         module = Path(module).stem
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
+    return getattr(importlib.import_module(module), name)
 
 
 def _run(function: Callable[[], Result]) -> bytes:

@@ -5,8 +5,6 @@ reads its answers, which are bytes: JSON, a pickle, or numbers; what it prints i
 At a limit it is killed with all that it started, and `EndedError` says how it ended.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle

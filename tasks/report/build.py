@@ -3,8 +3,6 @@
 ``texts.yaml`` has their wording.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

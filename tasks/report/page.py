@@ -3,8 +3,6 @@
 Charts are plain data for Plotly; ``texts.yaml`` has the wording of pages.
 """
 
-from __future__ import annotations
-
 import html
 import math
 import re

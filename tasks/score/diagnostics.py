@@ -4,8 +4,6 @@ The page ``docs/guides/gate.md`` has their tests and levels, and how often they 
 algorithms share a level.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

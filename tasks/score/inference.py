@@ -13,8 +13,6 @@ Over datasets: pairwise Wilcoxon-Holm, whose verdict on two algorithms does not 
 others take part (Benavoli et al. 2016).
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -180,7 +178,7 @@ ALPHA = 0.05
 """Significance level of the tests over datasets."""
 
 
-def pairwise(table: ScoreTable) -> tuple[dict[frozenset[str], float], int]:
+def pairwise(table: "ScoreTable") -> tuple[dict[frozenset[str], float], int]:
     """Return Wilcoxon's signed-rank test of every pair of algorithms over datasets.
 
     Those that have a score on every counted dataset take part, failures counted by the missing

@@ -4,8 +4,6 @@ It is one data frame, of which every output is made: the terminal's table, the p
 MLflow's metrics, and what `leaseboard.race` returns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property

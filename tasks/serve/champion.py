@@ -5,8 +5,6 @@ state of the live model, where each update writes it. Requests that wait togethe
 together.
 """
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import threading

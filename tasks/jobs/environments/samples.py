@@ -1,7 +1,5 @@
 """Environment whose drawn configurations are trained on samples; its probes are recorded."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 

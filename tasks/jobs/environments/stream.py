@@ -1,7 +1,5 @@
 """The stream environment of a dataset."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +57,7 @@ def arrival_of_file(algorithm: str, data: str) -> Arrival:
     return Arrival()
 
 
-def _session(system: str, learner: str, stream: Stream, seed: int) -> StreamSession:
+def _session(system: str, learner: str, stream: Stream, seed: int) -> "StreamSession":
     from leaseboard.tasks.evaluate.frameworks import StreamSession  # for frameworks alone
 
     return StreamSession(system, learner, stream, seed)

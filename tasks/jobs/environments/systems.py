@@ -1,7 +1,5 @@
 """Environment of whole frameworks: a fifth of the rows is predicted from the others."""
 
-from __future__ import annotations
-
 import numpy as np
 from pydantic import Field
 

@@ -4,8 +4,6 @@ A suite is a full matrix of algorithms and data, with one leaderboard. Another k
 needs a suite of its own; a suite group, such as ``ci``, names those that belong together.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -196,7 +194,7 @@ class Suite(Strict):
         refuse_duplicates((job.key("", job.data), job) for job in jobs)
         return jobs
 
-    def extended(self, wanted: Mapping[tuple[str, str], int]) -> Suite:
+    def extended(self, wanted: Mapping[tuple[str, str], int]) -> Self:
         """Return the suite with more repetitions of some scenarios, by name and data reference.
 
         The seeds of those beyond listed `seeds` are derived.
