@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from leaseboard.tasks.models.model import TableModel
-    from leaseboard.tasks.models.stream_model import LearnedTable, StreamModel
+    from leaseboard.tasks.models.learned_table import LearnedTable
+    from leaseboard.tasks.models.stream_model import StreamModel
 
 _LEVEL = "Also give the interval that covers this share of the numbers, such as 0.9."
 Table = Annotated[Path, options.arg("Table: csv, parquet, arff or libsvm.")]

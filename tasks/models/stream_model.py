@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any, Self
@@ -38,6 +37,7 @@ from leaseboard.tasks.models.columns import (
     plain,
     refuse_many_numbers,
 )
+from leaseboard.tasks.models.learned_table import FEWEST, LearnedTable, cuts_of
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
 from leaseboard.tasks.preprocess.encoding import as_column, data_errors, in_float32, moments_of
 
@@ -52,10 +52,6 @@ TARGET, COLUMNS, ORDERS, BASELINES, LABELS = "target", "columns", "orders", "bas
 (``number``, ``date`` or ``text``), whether dates as texts begin with the day, the naive baselines
 that learn with it, and when labels arrive (`leaseboard.algorithms.environments.arrival`)."""
 
-HELD_OUT, FEWEST = 5, 50
-"""One row of so many is forecast before it is learned, the last ones; of a first table that has so
-many rows at least, and of a later one that has fewer all are."""
-
 WAITING = 1_000_000
 """Rows that may wait for their labels, at most."""
 
@@ -63,27 +59,6 @@ MODELS: dict[str, type[OnlineModel]] = {
     "regression": OnlineAutoMLRegressor,
     "classification": OnlineAutoMLClassifier,
 }
-
-
-@dataclass(frozen=True)
-class LearnedTable:
-    """Progressive predictions of a table that was learned, and their measures."""
-
-    predictions: pd.DataFrame
-    """The target, and what was predicted of each row before its label was learned."""
-    measures: dict[str, float]
-    """See `leaseboard.algorithms.measures`; ``skill`` is over `best`."""
-    best: str
-    """The best naive baseline, and from which row on it learned, where it began after the model;
-    empty without baselines."""
-    new: tuple[str, ...]
-    """Columns that the model had not seen before."""
-    baselines_cpu_seconds: float
-    """Of learning the naive baselines; 0 without baselines."""
-    forecast: dict[str, float]
-    """The same measures of the last fifth of the rows, each predicted without any label of these;
-    empty for few rows."""
-    forecast_rows: int
 
 
 class StreamModel(TableModel):
@@ -258,7 +233,8 @@ class StreamModel(TableModel):
             in_float32(labels.to_numpy())  # which may hold each number, and not distinguish them
         declared = self._declared(frame[self.target])
         moments = moments_of(features[self.labels.column]) if self.labels.column else None
-        cuts = self._cuts(len(labels), moments)
+        learned = bool(self.model.examples)
+        cuts = cuts_of(len(labels), moments, learned=learned, weighs=self.is_regression)
         begin()
         began, _ = working_seconds()
         baselines, losses = self._naive_baselines(features, labels, declared, moments, cuts)
@@ -400,24 +376,6 @@ class StreamModel(TableModel):
         refuse_dates(tidy, "the table")
         refuse_many_numbers(tidy, self.model.classes)
         return columns.as_classes(tidy).astype(str).astype(object).map(text_of)
-
-    def _cuts(self, n: int, moments: NDArray[Any] | None) -> list[int]:
-        """Return the rows before which all labels come, and the next ones are forecast.
-
-        The last one begins the last fifth of a table, or a whole one that is short or comes with
-        one moment; of a first table one before it begins what weighs the parts of a forecast. Rows
-        whose labels come together are on one side.
-        """
-        learned, held_out = bool(self.model.examples), n // HELD_OUT if n >= FEWEST else n
-
-        def start(row: int) -> int:
-            return row if moments is None or row <= 0 else int((moments < moments[row]).sum())
-
-        last = start(n - held_out)
-        if learned or not last:
-            return [last] if learned else []
-        first = start(2 * last - n) if self.is_regression else 0
-        return [first, last] if first > 0 else [last]
 
     def _learn(
         self,

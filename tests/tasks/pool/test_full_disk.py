@@ -41,7 +41,7 @@ def of_one_page(*given, made=sa.create_engine, **more):
         (POLICY, "algorithms.events.LogWriter.__call__", full),
         (POLICY, "algorithms.events.LogWriter.__exit__", full_at_the_end),
         (POLICY, "tasks.evaluate.trials._fit", full),
-        (SELECTION, "tasks.evaluate.probes._tested", full),
+        (SELECTION, "tasks.evaluate.probes._verdicts", full),
         (POLICY, "tasks.store.database.sa.create_engine", of_one_page),
         (SELECTION, "tasks.store.database.sa.create_engine", of_one_page),
     ],
