@@ -52,8 +52,8 @@ MEMORIES = {300.0: 2 / 3, 4000.0: 1 / 3}
 TRUSTED_CLASSES, MEMORY_OF_CLASSES = 4, {1000.0: 1.0}
 """`TRUSTED` and `MEMORIES` of what predicts a class."""
 
-SCORES = 1000
-"""Errors that intervals of forecasts are made of."""
+SCORES, LATELY, SURE = 1000, 300.0, 2.0
+"""Errors that intervals of forecasts are made of; and see `Forecasts`."""
 
 EXPECTED = 0.1
 """Errors that are expected of each that predicts a class, before any is known."""
@@ -191,30 +191,60 @@ class Forecasts(Weighed):
     """Predictions of rows none of whose labels is known before all are predicted.
 
     Intervals hold what the given share of the last `SCORES` errors held that were measured so,
-    each over the spread of recent forecasts of its entity (split conformal prediction): as many of
-    the next labels, if these follow on the last ones as those did on the ones before.
+    each over the spread of its entity (split conformal prediction): as many of the next labels, if
+    these follow on the last ones as those did on the ones before. The spread is an entity's mean
+    error over that of all, to the power n / (n + `SURE`) after n errors, of which each counts 1/e
+    after `LATELY` later ones.
 
     Attributes
     ----------
-    scores : ndarray of float64
+    column : str
+        The column of the entities.
+    scores : ndarray of float64, shape (SCORES,)
         These errors, the latest last.
+    numbers : ndarray of float64, shape (SCORES,)
+        The number of the entity of each, 0 for none.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "scores")
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "column", "scores", "numbers")
 
     def __init__(self) -> None:
         super().__init__()
-        self.scores = np.full(SCORES, math.nan)
+        self.column, self.scores, self.numbers = "", np.full(SCORES, math.nan), np.zeros(SCORES)
 
-    def measure(self, prediction: float, label: float, spread: float) -> None:
-        """Learn how far off a prediction was, over the spread of its entity."""
-        self.scores = np.append(self.scores[1:], abs(label - prediction) / spread)
+    def measure(self, prediction: float, label: float, entity: int, column: str) -> None:
+        """Learn how far off a prediction was, of an entity of a column."""
+        if column != self.column:  # numbers are those of another one
+            self.column, self.numbers = column, np.zeros(SCORES)
+        self.scores = np.append(self.scores[1:], abs(label - prediction))
+        self.numbers = np.append(self.numbers[1:], entity)
 
-    def half(self, level: float, spread: float) -> float:
-        """Return half the width of an interval; infinite while there are too few errors."""
-        known = np.sort(self.scores[~np.isnan(self.scores)])
-        rank = math.ceil(level * (len(known) + 1))
-        return float(known[rank - 1]) * spread if 0 < rank <= len(known) else math.inf
+    def halves(self, level: float, column: str) -> Doubles:
+        """Return half the width of intervals, of none and of each entity that was measured.
+
+        Infinite while there are too few errors.
+        """
+        known = ~np.isnan(self.scores)
+        errors, of = self.scores[known], self.numbers[known].astype(np.intp)
+        if column != self.column:
+            of[:] = 0
+        counts = exp_all(-np.arange(len(errors))[::-1] / LATELY)
+        n = np.bincount(of, counts, 1).astype(np.float64)
+        sums = np.bincount(of, counts * errors, 1).astype(np.float64)
+        sums[0], mean = 0.0, counts @ errors / max(counts.sum(), 1.0)
+        # The spread that an error is over does not know it, as the next label's does not.
+        scores = errors / _spreads(n[of] - counts, sums[of] - counts * errors, mean)
+        rank = math.ceil(level * (len(errors) + 1))
+        quantile = np.sort(scores)[rank - 1] if 0 < rank <= len(errors) else math.inf
+        return np.asarray(quantile * _spreads(n, sums, mean))
+
+
+def _spreads(n: Doubles, sums: Doubles, mean: float) -> Doubles:
+    """Return the spread of entities with so many errors, and their sums; 1 without errors."""
+    found, measured = np.ones(len(n)), (sums > 0.0) & (n > 0.0)
+    n, means = n[measured], sums[measured] / n[measured]
+    found[measured] = exp_all(n / (n + SURE) * log_all(means / mean))
+    return found
 
 
 class LateNumbers(Copied):

@@ -19,8 +19,8 @@ from leaseboard.tasks.machine.terminal import Activity
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.learned_table import LearnedTable
+    from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.stream_model import StreamModel
 
 _LEVEL = "Also give the interval that covers this share of the numbers, such as 0.9."
@@ -174,8 +174,8 @@ def _introduction(
         made += f"\n{stream.labels.guessed}; --labels says otherwise"
     elif labels is None and (day := unsorted_day(frame.drop(columns=stream.target))):
         made += (
-            f"\nlabels immediate: {day} is not in order, so a row may be predicted by later ones:"
-            f" sort the rows by {day}, or say when labels arrive by --labels"
+            f"\nlabels immediate: {day} is not in order, or has gaps, so a row may be predicted by"
+            f" later ones: sort the rows by {day}, or say when labels arrive by --labels"
         )
     return made
 
@@ -261,12 +261,10 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
             import pyarrow as pa
 
             # What pandas notes of Arrow's categories it cannot read.
-            kinds = {
-                name: pa.array(column).to_pandas().array
-                for name, column in found.items()
-                if "dictionary" in str(column.dtype)
-            }
-            found.assign(**kinds).to_parquet(partial, index=False)
+            for name, column in found.items():
+                if "dictionary" in str(column.dtype):
+                    found[name] = pa.array(column).to_pandas().array
+            found.to_parquet(partial, index=False)
         yield
 
 

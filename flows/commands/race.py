@@ -68,11 +68,10 @@ def race(
 
     reference, given = with_options(data, target=target), options.parse_settings(settings or [])
     given |= {k: v for k, v in (("labels", labels), ("split", split)) if v is not None}
-    if "labels" not in given:
-        arrival = arrival_of_file(algorithm[0], reference)
-        if not arrival.is_immediate:
-            say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
-            given["labels"] = str(arrival)
+    arrival = arrival_of_file(algorithm[0], reference, given)
+    if not arrival.is_immediate:
+        say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
+        given["labels"] = str(arrival)
     suite = race_suite(
         algorithms=[_contender(each, given) for each in algorithm],
         data=[reference], seeds=[seed or 0], budget=budget, metric=metric,

@@ -122,9 +122,9 @@ def labels_with_date(features: pd.DataFrame) -> Arrival:
 
 
 def unsorted_day(features: pd.DataFrame) -> str:
-    """Return the name of the only column of dates if it decreases somewhere, else nothing."""
+    """Return the name of the only column of dates if it decreases or has gaps, else nothing."""
     day = _only_day(features)
-    return "" if day is None or day.dropna().is_monotonic_increasing else str(day.name)
+    return "" if day is None or day.is_monotonic_increasing else str(day.name)
 
 
 def _only_day(features: pd.DataFrame) -> pd.Series | None:

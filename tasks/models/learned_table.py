@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
@@ -35,9 +36,9 @@ class LearnedTable:
 def cuts_of(n: int, moments: NDArray[Any] | None, *, learned: bool, weighs: bool) -> list[int]:
     """Return the rows before which all labels come, and the next ones are forecast.
 
-    The last one begins the last fifth of a table, or a whole one that is short or comes with
-    one moment; of a first table one before it begins what weighs the parts of a forecast. Rows
-    whose labels come together are on one side.
+    The last cut begins the last fifth of a table, or a later table that is short or comes with one
+    moment. In a first table the rows between two cuts weigh the parts of a forecast. Rows whose
+    labels come together are on one side of a cut.
 
     - `n`, `moments`: rows, and the numbers of those with which their labels come, if they do.
     - `learned`: whether the model has learned a table before.
@@ -46,10 +47,12 @@ def cuts_of(n: int, moments: NDArray[Any] | None, *, learned: bool, weighs: bool
     held_out = n // HELD_OUT if n >= FEWEST else n
 
     def start(row: int) -> int:
-        return row if moments is None or row <= 0 else int((moments < moments[row]).sum())
+        return row if moments is None or row <= 0 else int(np.searchsorted(moments, moments[row]))
 
     last = start(n - held_out)
-    if learned or not last:
-        return [last] if learned else []
+    if learned:
+        return [last]
+    if 2 * last < n:  # it would say what a model of few rows predicts
+        return []
     first = start(2 * last - n) if weighs else 0
     return [first, last] if first > 0 else [last]

@@ -264,14 +264,17 @@ def moments_of(column: pd.Series) -> NDArray[np.int64]:
     would be learned before rows are predicted for which they are not known yet.
     """
     found = np.asarray(pd.factorize(column)[0])
-    how = "sort the rows by it, or say when labels come, as in --labels immediate"
-    for faulty, why in ((found < 0, "is missing"), (np.diff(found, prepend=0) < 0, "comes again")):
+    for faulty, why in (
+        (found < 0, "is missing, with which labels come: fill it in, or leave the row out"),
+        (
+            np.diff(found, prepend=0) < 0,
+            "comes again, with which labels come: sort the rows by it",
+        ),
+    ):
         if faulty.any():
             row = int(faulty.argmax())
-            value = "" if why == "is missing" else f" {column.iloc[row]}"
-            raise DataError(
-                f"row {row + 1}: {column.name}{value}, with which labels come, {why}: {how}"
-            )
+            value = "" if found[row] < 0 else f" {column.iloc[row]}"
+            raise DataError(f"row {row + 1}: {column.name}{value} {why}")
     return found
 
 

@@ -221,7 +221,12 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
 def _entry(data: str, algorithms: Sequence[str | Mapping[str, Any]]) -> dict[str, Any]:
     """Return a dataset of a suite, whose labels arrive as `leaseboard race` has it by default."""
     first = algorithms[0] if algorithms else ""
-    arrival = arrival_of_file(first if isinstance(first, str) else first["algorithm"], data)
+    name, given = (
+        (first, {})
+        if isinstance(first, str)
+        else (first.get("algorithm", ""), first.get("environment", {}))
+    )
+    arrival = arrival_of_file(name, data, given)
     return {"data": data, "environment": {} if arrival.is_immediate else {"labels": str(arrival)}}
 
 

@@ -33,9 +33,9 @@ cpdef enum:
     OWN_RIDGE, OWN_LEVEL, OWN_MEAN, LAST, OWN_STEP, COMMON_STEP, N_SAID
 
 cpdef enum:
-    # The fields of an entity's past: examples; labels; the latest and the earliest time; squared
-    # errors of forecasts and their number; the mean of the labels; and of the regression's errors.
-    COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS, MEAN, LEVEL, N_FIELDS
+    # The fields of an entity's past: examples; labels; the latest and the earliest time; the mean
+    # of the labels; and of the regression's errors.
+    COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, MEAN, LEVEL, N_FIELDS
 
 cdef double _NEWEST = 0.2, _FIRM = 10.0
 """What an error counts in that mean, and the examples after which the regression's count."""

@@ -63,10 +63,6 @@ OWN_LAST, OWN_MEAN = ENTITY + entities.LAST, ENTITY + entities.OWN_MEAN
 
 BASELINES = INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, IN_ORDER, OWN_LAST, OWN_MEAN
 
-SURE, KEPT = 5.0, 0.999
-"""Forecasts of an entity from which on its own errors say most of its spread; and what an error is
-worth one forecast later."""
-
 
 class Parts(NamedTuple):
     """What a prediction is made of.
@@ -79,16 +75,13 @@ class Parts(NamedTuple):
         The mean squared loss that each would have had; infinite if it has no part.
     limits : ndarray of float64, shape (2,)
         The range of labels.
-    spread : float
-        The deviation of recent forecasts of the example's entity, over that of all.
     entity : int
-        Its number, 0 for none.
+        The number of the example's entity, 0 for none.
     """
 
     said: Doubles
     lost: Doubles
     limits: Doubles
-    spread: float = 1.0
     entity: int = 0
 
 
@@ -165,12 +158,10 @@ class Head:
         """Return the number of an example's entity, 0 for none."""
         return self.entities[0].entity(example) if self.entities else 0
 
-    def measure(self, entity: int, error: float) -> None:
-        """Take the error of a forecast of an entity."""
-        for number in {0, entity} if self.entities else ():
-            past = self.entities[0].past[number]
-            past[entities.ERRORS] = KEPT * past[entities.ERRORS] + error**2
-            past[entities.MASS] = KEPT * past[entities.MASS] + 1.0
+    @property
+    def column(self) -> str:
+        """The column by whose entities it predicts, if there is one."""
+        return self.entities[0].column if self.entities else ""
 
     @property
     def is_frequent(self) -> bool:
@@ -237,7 +228,7 @@ def parts_of(
     mean, limits = said[MEAN_PART], np.array([row.low, row.high])
     # Entities; where there are none, the ridge regression.
     said[ENTITY:] = said[RIDGE_PART]
-    spread, number, age, season_ago = 1.0, 0, place, None
+    number, age, season_ago = 0, place, None
     for each in race.head.entities[:1]:
         number = each.entity(example)
         past, common = each.past[number], each.past[0]
@@ -250,10 +241,6 @@ def parts_of(
             lost[OWN_LAST:] *= steps
             if not in_order:  # its last errors are long ago
                 lost[ENTITY + entities.OWN_LEVEL] = np.inf
-        if number and past[entities.ERRORS]:
-            n, n_all = past[entities.MASS], common[entities.MASS]
-            ratio = past[entities.ERRORS] / n / (common[entities.ERRORS] / n_all)
-            spread = ratio ** (0.5 * n / (n + SURE))
         age = _age(common, example, each.time, age)
         if len(each.time):
             season_ago = each.seasons_ago(float(example[each.time[0]]), ensemble.expansion.period)
@@ -264,7 +251,7 @@ def parts_of(
     if season_ago is None:  # the one by time is by place, too
         lost[IN_ORDER] = np.inf
     said[of_time], lost[of_time] = _lags(ensemble, round(age), season_ago, mean, lost[STALE])
-    return Parts(np.clip(said, *limits), lost, limits, spread, number)
+    return Parts(np.clip(said, *limits), lost, limits, number)
 
 
 def without_past(race: SafeRace) -> float:

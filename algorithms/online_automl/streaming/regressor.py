@@ -270,8 +270,10 @@ class OnlineAutoMLRegressor(base.OnlineModel, base.MiniBatchRegressor):
         """
         if level is not None and not 0.0 < level < 1.0:
             raise UsageError(f"level={level} must be between 0 and 1, such as 0.9")
+        column = self._race.head.column if isinstance(self._race, SafeRace) else ""
+        halves = np.zeros(1) if level is None else self._late_numbers().ahead.halves(level, column)
         for parts, prediction in self._forecast(examples):
-            half = 0.0 if level is None else self._late_numbers().ahead.half(level, parts.spread)
+            half = float(halves[parts.entity if parts.entity < len(halves) else 0])
             yield prediction, prediction - half, prediction + half
 
     def measure_forecast(
@@ -298,9 +300,8 @@ class OnlineAutoMLRegressor(base.OnlineModel, base.MiniBatchRegressor):
             ahead = self._late_numbers().ahead
             for (parts, prediction), label in zip(found, labels.tolist(), strict=True):
                 ahead.learn(parts.said, label)
-                self._race.head.measure(parts.entity, label - prediction)
                 if intervals:
-                    ahead.measure(prediction, label, parts.spread)
+                    ahead.measure(prediction, label, parts.entity, self._race.head.column)
         return np.array([prediction for _, prediction in found])
 
     def _forecast(self, examples: Iterable[Example]) -> Iterator[tuple[Parts, float]]:

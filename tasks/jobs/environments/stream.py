@@ -1,5 +1,6 @@
 """The stream environment of a dataset."""
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,10 @@ class Options(KindOptions, StreamOptions):
         return StreamEnvironment(stream, examples, outside=_session, arrival=self.arrival)
 
 
-def arrival_of_file(algorithm: str, data: str) -> Arrival:
+def arrival_of_file(algorithm: str, data: str, given: Collection[str]) -> Arrival:
     """Return when labels of a job on a file arrive by default: elsewhere than on a file, at once.
+
+    And where `given` settings name it, or shuffle the rows.
 
     See `leaseboard.tasks.models.columns.labels_with_date`.
     """
@@ -52,7 +55,8 @@ def arrival_of_file(algorithm: str, data: str) -> Arrival:
 
     with suppress(LeaseboardError):  # the job says so itself
         is_stream = describe(algorithm).environment == StreamEnvironment.kind
-        if is_stream and loading.parse(data).source in ("", "file"):
+        unsaid = not {"labels", "shuffle"}.intersection(given)
+        if unsaid and is_stream and loading.parse(data).source in ("", "file"):
             return labels_with_date(loading.load(data).features)
     return Arrival()
 

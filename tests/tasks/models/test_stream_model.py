@@ -8,6 +8,7 @@ import pytest
 
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.online_automl.late import Forecasts
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
@@ -85,7 +86,7 @@ def test_what_is_predicted_and_forecast_goes_by_no_label_that_is_not_known(label
 
 @pytest.mark.parametrize(
     ("day", "why"),
-    [("2024-01-02", "row 20: day 2024-01-02.* comes again: sort"), (None, "row 3: day.* missing")],
+    [("2024-01-02", "row 20: day 2024-01-02.* comes again"), (None, "row 3: day is missing")],
 )
 def test_labels_come_with_values_whose_rows_follow_each_other(tmp_path, day, why):
     table = days([10, 10, 10]).assign(day=lambda rows: rows["day"].dt.date.astype(str))
@@ -152,6 +153,30 @@ def test_classes_are_learned_and_raced_by_the_same_labels(tmp_path):
 
     assert learned.measures["error"] == raced.score
     assert learned.measures["log_loss"] == pytest.approx(raced.metrics["log_loss"], rel=1e-9)
+
+
+@pytest.mark.parametrize("beyond", [0.0, 300.0])
+def test_one_label_far_off_leaves_the_intervals_of_other_entities(beyond):
+    rng, n = np.random.default_rng(0), 3000
+    table = pd.DataFrame({"x": rng.normal(size=n), "of": rng.choice(["a", "b", "c"], n)})
+    table["y"] = table["x"] + rng.normal(size=n)
+    table.loc[table.index[2300:2500][table["of"][2300:2500] == "a"][0], "y"] += beyond
+    model, last = StreamModel.for_table(table), table[2500:].reset_index(drop=True)
+    model.learn_table(table[:2500])
+    _, low, high = model.predict_interval(last.drop(columns="y"), 0.9).T
+    held = ((low <= last["y"]) & (last["y"] <= high)).groupby(last["of"]).mean()
+    assert held.between(0.75, 1.0).all()
+
+
+def test_a_column_whose_entities_change_begins_anew():
+    made = Forecasts()
+    for step in range(40):
+        made.measure(0.0, 10.0 if step % 2 else 1.0, 1 + step % 2, "shop")
+    none, quiet, loud = made.halves(0.8, "shop")
+    assert quiet < none < loud
+    assert len(made.halves(0.8, "city")) == 1
+    made.measure(0.0, 5.0, 1, "city")
+    assert made.numbers.sum() == 1
 
 
 def test_intervals_are_as_wide_as_the_forecasts_of_their_entity_err():

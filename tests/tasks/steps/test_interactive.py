@@ -119,3 +119,7 @@ def test_a_frame_is_raced_as_its_file(tmp_path):
     assert not found.failures
     assert found.results[0].score == known.results[0].score
     assert found.results[0].environment_options["labels"] == "with=day"
+    shuffled = {"algorithm": "vanilla", "environment": {"shuffle": True}}
+    assert not race(shuffled, path, target="y", baselines=False).failures
+    with pytest.raises(UsageError):
+        race([{"name": "vanilla"}], path, target="y")
