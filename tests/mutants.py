@@ -39,7 +39,7 @@ MODULES = {
     ),
     "tasks/live/update.py": (
         6, [f"tests/tasks/live/test_{each}.py" for each in
-            ("rows", "monitoring", "update", "promotion", "cycle")],
+            ("rows", "monitoring", "update", "promotion", "cycle", "erasure")],
     ),
 }  # fmt: skip
 """By module, how many mutants are drawn, and the tests that are to kill them."""
