@@ -133,8 +133,8 @@ class StreamModel(TableModel):
             and (known % 1 != 0).any()
         ):
             raise DataError(
-                f"target {name!r} holds numbers with fractions, which are no classes: leave --task"
-                " out, or write names of classes"
+                f"target {name!r} holds numbers with fractions, not classes: leave --task out,"
+                " or write names of classes"
             )
         if "labels" not in how:
             how["labels"] = str(labels_with_date(frame.drop(columns=name)))
@@ -306,11 +306,12 @@ class StreamModel(TableModel):
         """
         if adds and rows and not self.kinds.keys() >= {*rows[0], self.target}:
             frame = frame_of(rows, self.dates)
-            absent = [name for name in self._features if name not in frame]
-            frame = frame.assign(**dict.fromkeys(absent)) if absent else frame
+            for name in self._features:
+                if name not in frame:
+                    frame[name] = None
             examples: list[dict[Any, Any]] = self._plain(frame)[0].to_dict("records")
             if labels is not None:
-                frame = frame.assign(**{self.target: list(labels)})
+                frame[self.target] = list(labels)
             self._remember_kinds(frame)
             return examples
         names = self._features
@@ -345,8 +346,9 @@ class StreamModel(TableModel):
             )
         new = tuple(name for name in given if name not in self.kinds)
         orders = self.model.about.get(ORDERS, {})
-        days = {n: columns.require_dates(given[n], o) for n, o in orders.items() if n in given}
-        return plain(given.assign(**days), self.kinds), new if self.model.examples else ()
+        for name in orders.keys() & set(given):
+            given[name] = columns.require_dates(given[name], orders[name])
+        return plain(given, self.kinds), new if self.model.examples else ()
 
     def _remember_kinds(self, frame: pd.DataFrame) -> None:
         found = {name: kind for name in frame if (kind := kind_of(frame[name]))}

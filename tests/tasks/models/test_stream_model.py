@@ -120,6 +120,16 @@ def test_labels_that_come_late_are_no_advantage_over_the_baselines(labels):
     assert found.measures["skill"] < 0.01
 
 
+def test_a_column_may_be_called_self():
+    table = days([9, 30, 25]).rename(columns={"day": "self"})
+    table["self"] = table["self"].dt.strftime("%Y-%m-%d")
+    model = StreamModel.for_table(table)
+    model.learn_table(table)
+    model.learn_table(table.assign(more=1.0))
+    assert model.kinds["self"] == "date"
+    assert len(model.predict(table.drop(columns="y").assign(more=1.0))) == 64
+
+
 def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_fix():
     model = OnlineAutoMLRegressor()
     model.about = {"target": "b"}
