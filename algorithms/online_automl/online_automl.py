@@ -167,6 +167,7 @@ class OnlineAutoML(Racing):
         # Classes are learned by squared loss too, which is proper.
         ensemble = Ensemble(
             KernelModels(wide, b),
+            schema.origins,
             schema.n_features,
             b,
             gamma=1.0 - 1.0 / self.memory,

@@ -68,7 +68,7 @@ BUCKETS = 16
 """The columns that all its other texts share."""
 
 CODES = 2**20
-"""The numbers that they may have, by which trees distinguish them."""
+"""The numbers that texts of a name with more may have, by which models distinguish them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ class FeatureMap:
     ``name hour`` and ``name weekday``, and the numbers ``name year sine`` and ``name year cosine``
     of the day of the year and ``name days`` since the first date that was learned. What
     was never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts,
-    the later ones share `BUCKETS` columns, into which they are hashed, and one more has the
-    `code_of` each. From the first text of more than `LONGEST_LABEL` characters on, a name's texts
-    are free text: their words, hashed into `WORDS` columns.
+    the later ones share `BUCKETS` columns, into which they are hashed, and from then on one more
+    has the `code_of` each text. From the first text of more than `LONGEST_LABEL` characters on, a
+    name's texts are free text: their words, hashed into `WORDS` columns.
 
     None and NaN are a missing value: in its place is what the examples before let expect, and if
     few others have one, a feature ``name is missing`` marks it from the first gap on
@@ -192,7 +192,7 @@ class FeatureMap:
             is_text = isinstance(content, str)
             if isinstance(content, str):
                 key, number = self._key_of(space, name, part, content), 1.0
-                if key[1] != f"{part}={content}":
+                if key[1] != f"{part}={content}" or (space, f"{part}#code") in self._columns:
                     parts.append((f"{part}#code", code_of(content)))  # the loop reads it, too
             else:
                 key, number = (space, part), content
@@ -238,7 +238,7 @@ class FeatureMap:
     def _column_of_text(self, name: str, text: str) -> tuple[int, int, float] | None:
         """Return the column of a text of the feature `name`; that of its code, and the code.
 
-        The second is -1 where the first is of this text alone. None if it needs a closer look.
+        The second is -1 where texts have no codes yet. None if it needs a closer look.
         """
         if len(text) > LONGEST_LABEL or ("", f"{name} words#0") in self._columns:
             return None
@@ -246,10 +246,10 @@ class FeatureMap:
         known = self._columns.get(key)
         if known is None or (known.origin.column, known.origin.part) != (name, ""):
             return None
-        if key[1] == f"{name}={text}":
-            return known.place, -1, 0.0
         coded = self._columns.get(("", f"{name}#code"))
-        return None if coded is None else (known.place, coded.place, code_of(text))
+        if coded is None:
+            return (known.place, -1, 0.0) if key[1] == f"{name}={text}" else None
+        return known.place, coded.place, code_of(text)
 
     def unknown(self, values: Values) -> dict[Key, Origin]:
         """Return the keys of `values` that have no column yet, with what each is made of.

@@ -20,7 +20,7 @@ FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
 UPDATE = "update"
 """The name there of what is known of the last updates."""
-VERSION = 15
+VERSION = 16
 """Of the tables, and of what they hold."""
 REBUILD = "move it away, and the next update learns again what its source holds"
 """How users start again if the state cannot be read."""

@@ -163,12 +163,6 @@ class Head:
         """The column by whose entities it predicts, if there is one."""
         return self.entities[0].column if self.entities else ""
 
-    @property
-    def is_frequent(self) -> bool:
-        """Whether the entity of the next example, which is named, has come `LEAST` times."""
-        past, number = self.entities[0].past, int(self.number[0])
-        return 0 < number < len(past) and bool(past[number, entities.COUNT] >= entities.LEAST)
-
     def grow(self, origins: Any) -> None:
         """Go on with more features, which were 0 until now."""
         for each in self.entities:

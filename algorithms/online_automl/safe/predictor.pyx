@@ -24,6 +24,7 @@ from leaseboard.algorithms.online_automl.safe.expansion cimport (
 from leaseboard.algorithms.online_automl.safe.bayes cimport EXCESS, LogOdds
 from leaseboard.algorithms.online_automl.safe.mixture cimport SHARE_OF_BOUND, Mixture
 from leaseboard.algorithms.online_automl.safe.scale cimport MEAN, deviation
+from leaseboard.algorithms.online_automl.safe.texts cimport TextEffects
 from leaseboard.algorithms.tables.row_reader cimport RowReader
 
 from leaseboard.algorithms.online_automl.safe.scale import STABLE_FROM
@@ -42,6 +43,8 @@ cdef class Ensemble:
     Parameters
     ----------
     models : KernelModels
+    origins : sequence of Origin
+        Of the features.
     n_features : int
     b : int
         Slots for models; the initial configuration is in slot 0.
@@ -63,11 +66,12 @@ cdef class Ensemble:
         The nonlinear members next to all this, which races of many classes have in common.
     champion : int
         The champion's slot.
+    texts : TextEffects
     entities : list of Entities
         They learn every example, too.
     """
 
-    kept = "at", "known", "expansion", "intervals", "log_odds", "pool"
+    kept = "at", "known", "expansion", "texts", "intervals", "log_odds", "pool"
 
     cdef readonly Pool models
     cdef readonly object baselines
@@ -76,6 +80,7 @@ cdef class Ensemble:
     cdef readonly double gamma
     cdef public Py_ssize_t at, champion
     cdef public FeatureExpansion expansion
+    cdef readonly TextEffects texts
     cdef public Mixture known
     cdef public LogOdds log_odds
     cdef public MemberPool pool
@@ -86,12 +91,12 @@ cdef class Ensemble:
     cdef OneExample looked
 
     def __init__(
-        self, models, Py_ssize_t n_features, Py_ssize_t b, *, double gamma, bint classes,
+        self, models, origins, Py_ssize_t n_features, Py_ssize_t b, *, double gamma, bint classes,
         levels=(), seed=0,
     ):
         self.models, self.entities = models, []
         self.b, self.gamma, self.classes = b, gamma, classes
-        self.expansion = FeatureExpansion(n_features, classes)
+        self.expansion, self.texts = FeatureExpansion(n_features, classes), TextEffects(origins)
         self.baselines = self._protected(n_features)
         self.known = Mixture(b, b + N_SIMPLE, self.baselines, gamma, b + RIDGE)
         if classes:
@@ -107,8 +112,9 @@ cdef class Ensemble:
         """Share memory for examples with others, so many in all, before anything is learned."""
         self.expansion = FeatureExpansion(n_features, self.classes, shares)
 
-    def grow(self, n_features):
+    def grow(self, origins, n_features):
         """Go on with more features, which were 0 until now."""
+        self.texts.grow(origins)
         self.expansion.grow(n_features)
         if self.pool is not None:
             self.pool.grow(n_features, self.pool.n_classes)
@@ -217,16 +223,20 @@ cdef class OneExample(RowCalls):
     Attributes
     ----------
     row : Row
+        Of the example with the effects of its texts.
     """
 
     cdef readonly Row row
     cdef readonly Ensemble ensemble
     cdef Py_ssize_t round_length
+    cdef float[::1] shown
 
     def __init__(self, race, float[::1] example):
         super().__init__(example)
         self.ensemble, self.round_length = race.ensemble, race.round_length
-        self.row = Row(example, self.ensemble.b)
+        coded = len(self.ensemble.texts.columns) > 0
+        self.shown = np.zeros(len(example), np.float32) if coded else example
+        self.row = Row(self.shown, self.ensemble.b)
 
     cdef double predict_row(self) except? -1:
         self.take(False)
@@ -243,7 +253,11 @@ cdef class OneExample(RowCalls):
         self.row.learns = learns
         self.row.looked = self.repeats() and learns and self.ensemble.looked is self
         self.ensemble.looked = None if learns else self
-        return self.ensemble.take(self.row)
+        self.ensemble.texts.express(self.example, self.shown)
+        self.ensemble.take(self.row)
+        if learns and self.row.importance > 0.0:
+            above = self.row.shown - self.ensemble.expansion._scale[MEAN]
+            self.ensemble.texts.learn(self.example, above, self.row.importance)
 
 
 @cython.final

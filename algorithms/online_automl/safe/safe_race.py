@@ -340,7 +340,7 @@ class SafeRace(Race):
         widened = schema.namespaces != self.schema.namespaces
         self.schema = schema
         self._measure()
-        self.ensemble.grow(schema.n_features)
+        self.ensemble.grow(schema.origins, schema.n_features)
         self.bind()
         self.head.grow(schema.origins)
         if widened:

@@ -79,28 +79,23 @@ class OnlineModel:
         """Number of examples that have been learned."""
         return 0 if self._race is None else self._race.at
 
-    def _without_entity(self, x: Example, *, learns: bool = False) -> Example:
-        """Return an example without its entity, which goes to the race as a number.
-
-        One that comes often is a feature too.
-        """
+    def _with_entity(self, x: Example, *, learns: bool = False) -> Example:
+        """Return an example with its entity as a text, after which the race knows its number."""
         if not self.entity or not isinstance(x, Mapping):
             return x
         key: Any = next((name for name in x if str(name) == self.entity), None)
         if key is None:
             raise UsageError(unknown("entity column", self.entity, [*map(str, x)]))
-        rest = {name: value for name, value in x.items() if name != key}
         value = standard_value(x[key].item() if isinstance(x[key], np.number) else x[key])
         text = "" if is_gap(value) else text_of(value)
+        x = {**x, key: text or None}
         number = self._entities.get(text, 0)
         if learns and text and not number and len(self._entities) < MOST_ENTITIES:
-            self._features.values(rest)  # refused before anything is changed
+            self._features.values(x)  # refused before anything is changed
             number = self._entities[text] = len(self._entities) + 1
         if isinstance(self._race, SafeRace):
             self._race.head.number[0] = number
-            if self._race.head.is_frequent:
-                rest[key] = text
-        return rest
+        return x
 
     def _predict(self, x: Example) -> Any:
         race = self._race
@@ -112,7 +107,7 @@ class OnlineModel:
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
-        x, features = self._without_entity(x), self._features
+        x, features = self._with_entity(x), self._features
         return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
@@ -120,9 +115,9 @@ class OnlineModel:
             raise UsageError(self._refuses)
         importance = importance_of(w)
         if not importance:
-            self._features.values(self._without_entity(x))  # refused alike
+            self._features.values(self._with_entity(x))  # refused alike
             return
-        x, features = self._without_entity(x, learns=True), self._features
+        x, features = self._with_entity(x, learns=True), self._features
         if features.read_quickly(x):
             features.reader.learn_gaps()
         else:
@@ -159,7 +154,7 @@ class OnlineModel:
         """Raise TypeError or ValueError if an example cannot be learned after those before."""
         features = self._features
         for given, learns in zip(examples, weighs, strict=True):
-            x = self._without_entity(given)
+            x = self._with_entity(given)
             if features.read_quickly(x):
                 continue
             values = features.values(x)
