@@ -218,13 +218,12 @@ def _print(result: Result) -> None:
 def _diagnosed(results: list[Result]) -> list[Diagnostic]:
     """Return the diagnostics of jobs that have ended."""
     from leaseboard.tasks.folder.results import read_partial_log
-    from leaseboard.tasks.jobs.checks import find
-    from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
+    from leaseboard.tasks.score.diagnostics import DiagnosedRun, signals
     from leaseboard.tasks.score.frame import to_frame
 
     logs = {each.key: signals(read_partial_log(Path(each.events)))
             for each in results if each.events}  # fmt: skip
-    return find(FINDERS, DiagnosedRun(to_frame(results), logs=logs))
+    return DiagnosedRun(to_frame(results), logs=logs).findings()
 
 
 def _show_all(results: list[Result], found: Compared, *, diagnosed: bool) -> None:

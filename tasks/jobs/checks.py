@@ -9,9 +9,9 @@ used; a note is for information.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self, TypeVar
+from typing import Annotated, Any, NamedTuple, Self
 
 import yaml
 from pydantic import AfterValidator, Field, FiniteFloat, model_validator
@@ -54,7 +54,7 @@ class Requirement(Strict):
             raise ValueError("a requirement has one bound: give equals, or at_most and at_least")
         if self.within and self.equals is None:
             raise ValueError("within belongs to equals: give that, or remove it")
-        if None not in bounds and self.lower > self.upper:
+        if self.ends[0] > self.ends[1]:
             raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
         return self
 
@@ -64,18 +64,12 @@ class Requirement(Strict):
         return f"{self.metric} of {self.algorithm} on {self.data}"
 
     @property
-    def lower(self) -> float:
-        """The least value that is allowed."""
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value that are allowed."""
         if self.equals is not None:
-            return self.equals - self.within
-        return -math.inf if self.at_least is None else self.at_least
-
-    @property
-    def upper(self) -> float:
-        """The greatest value that is allowed."""
-        if self.equals is not None:
-            return self.equals + self.within
-        return math.inf if self.at_most is None else self.at_most
+            return self.equals - self.within, self.equals + self.within
+        least = -math.inf if self.at_least is None else self.at_least
+        return least, math.inf if self.at_most is None else self.at_most
 
     @property
     def bound(self) -> str:
@@ -93,9 +87,8 @@ class Requirement(Strict):
         """Return how far `value` is beyond the bound, negative within it; infinite for NaN."""
         if not math.isfinite(value):
             return math.inf
-        return max(
-            self.lower - _rounded(self.lower) - value, value - self.upper - _rounded(self.upper)
-        )
+        lower, upper = self.ends
+        return max(lower - _rounded(lower) - value, value - upper - _rounded(upper))
 
     def allowed(self, repetitions: int) -> int:
         """Return how many of the repetitions may break it: two standard deviations."""
@@ -147,18 +140,6 @@ def check_codes(codes: Sequence[str]) -> Sequence[str]:
 
 Codes = Annotated[list[str], AfterValidator(check_codes)]
 """Codes in a YAML file."""
-Subject = TypeVar("Subject")
-
-
-def find(
-    finders: Iterable[Callable[[Subject], Iterable[Diagnostic]]],
-    subject: Subject,
-    ignore: Iterable[str] = (),
-) -> list[Diagnostic]:
-    """Return what the functions of the codes find: alarms first, then by code."""
-    found = [each for finder in finders for each in finder(subject)]
-    found = [each for each in found if each.code not in ignore]
-    return sorted(found, key=lambda each: (each.severity != ALARM, each.code))
 
 
 def lines_of(found: Iterable[Diagnostic]) -> list[str]:

@@ -7,7 +7,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,40 +19,29 @@ from pydantic import ValidationError
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Event, Measured, TrialFinished, of
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.checks import ALARM, Diagnostic, find
+from leaseboard.tasks.jobs.checks import ALARM, Diagnostic
 from leaseboard.tasks.jobs.job import plain_value
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.terminal import counted
 from leaseboard.tasks.report import page
-from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
+from leaseboard.tasks.score.diagnostics import DiagnosedRun, signals
 from leaseboard.tasks.score.frame import as_frame, metric_title, short
 from leaseboard.tasks.score.leaderboard import TEST, UNFINISHED, Board, ScoreTable, score_table
 from leaseboard.tasks.score.summary import Compared, compared, notes, texts
 from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link, thin
 
 
-@dataclass(frozen=True)
-class Material:
+@dataclass(frozen=True, kw_only=True)
+class Material(DiagnosedRun):
     """Everything that a run's report is made from."""
 
-    folder: str
-    """The name of the run's folder."""
-    frame: pd.DataFrame
-    """The results, a row a job."""
     suite: Suite | None
     found: Compared
     """The comparison of the results."""
     curves: Mapping[tuple[str, str], Sequence[pd.Series]]
     """See `job_curve`, by dataset and algorithm."""
-    logs: Mapping[str, Sequence[Event]]
-    """See `signals`, by the job's key."""
-    mlflow: Mapping[str, str] = field(default_factory=dict)
+    mlflow: Mapping[str, str]
     """Where users see the run in MLflow: the address of its UI, and the ids of two experiments."""
-
-    @property
-    def names(self) -> page.Names:
-        """Names of the datasets in the suite."""
-        return self.suite.data_names if self.suite else {}
 
     @property
     def labels(self) -> list[str]:
@@ -62,8 +51,7 @@ class Material:
     @cached_property
     def diagnostics(self) -> list[Diagnostic]:
         """Findings of all codes that the suite does not ignore."""
-        run = DiagnosedRun(self.frame, self.names, self.logs)
-        return find(FINDERS, run, self.suite.ignore if self.suite else ())
+        return self.findings(self.suite.ignore if self.suite else ())
 
 
 def read_logs(
@@ -122,8 +110,9 @@ def pictures(board: Board) -> list[page.Figure]:
     spans = [board.span(name, of) for name in found.index]
     dots = page.scatter(
         "", values, range(len(values)), page.ACCENT, mode="markers", marker={"size": 10},
-        hints=(f"{name}: {short(each.value)} {each.ends(4)}".rstrip()
-               for name, each in zip(found.index, spans, strict=True)),
+        hovertext=[page.text(f"{name}: {short(each.value)} {each.ends(4)}".rstrip())
+                   for name, each in zip(found.index, spans, strict=True)],
+        hovertemplate="%{hovertext}<extra></extra>",
         error_x={
             "type": "data", "symmetric": False, "thickness": 3, "width": 0,
             "array": (found[f"{of}_upper"] - values).fillna(0).tolist(),
@@ -294,14 +283,16 @@ def build(out: Path, suite: Suite | None = None, found: Compared | None = None) 
     Returns the path of the page.
     """
     frame = as_frame(results.rows(out))
-    found, mlflow = found or compared(frame, suite), results.place_in_mlflow(out)
-    made = Material(out.name, frame, suite, found, *read_logs(out, frame), mlflow)
+    found, names = found or compared(frame, suite), suite.data_names if suite else {}
+    curves, logs = read_logs(out, frame)
+    mlflow = results.place_in_mlflow(out)
+    made = Material(frame, names, logs, suite=suite, found=found, curves=curves, mlflow=mlflow)
     makers = counted(SECTIONS, "building the page", "sections")
     asked = page.wording("questions")
     content = page.page_of(
-        made.suite.title if made.suite else made.folder,
+        suite.title if suite else out.name,
         [section for make in makers if (section := make(made)) is not None],
-        description=made.suite.description if made.suite else "",
+        description=suite.description if suite else "",
         answers=[[(asked[name], said) for name, said in made.found.answer.items()]],
         pictures=pictures(made.found.board),
     )

@@ -70,30 +70,15 @@ def named_rows(names: Iterable[object]) -> Trace:
     return axis("", tickvals=list(range(len(shown))), ticktext=shown, autorange="reversed")
 
 
-def scatter(
-    label: str,
-    x: Iterable[Any],
-    y: Iterable[Any],
-    paint: str,
-    *,
-    mode: str = "lines",
-    line: Mapping[str, Any] | None = None,
-    marker: Mapping[str, Any] | None = None,
-    hints: Iterable[str] | None = None,
-    **more: Any,
-) -> Trace:
+def scatter(label: str, x: Iterable[Any], y: Iterable[Any], paint: str, **more: Any) -> Trace:
     """Return a curve or points in the colour `paint`; without a label it is not in the legend.
 
-    `line`, `marker`: what differs from the usual; `hints`: read when the mouse is over a point.
+    - `more`: of the trace; of its ``line`` and its ``marker`` what differs from the usual.
     """
-    made: Trace = {"type": "scatter", "mode": mode, "x": plain(x), "y": plain(y)}
-    made |= {"name": text(label), "showlegend": bool(label)}
-    made["line"] = {"color": paint, "width": 2, **(line or {})}
-    made["marker"] = {"color": paint, "size": 6, **(marker or {})}
-    if hints is not None:
-        made["hovertext"] = [text(hint) for hint in hints]
-        made["hovertemplate"] = "%{hovertext}<extra></extra>"
-    return made | more
+    usual: Trace = {"line": {"color": paint, "width": 2}, "marker": {"color": paint, "size": 6}}
+    made: Trace = {"type": "scatter", "mode": "lines", "x": plain(x), "y": plain(y)}
+    made |= {"name": text(label), "showlegend": bool(label)} | more
+    return made | {part: usual[part] | more.get(part, {}) for part in usual}
 
 
 def colour(index: int) -> str:

@@ -62,6 +62,11 @@ class DiagnosedRun:
             known: Mapping[str, Any] = next(filter(None, rows["data_facts"]), {})
             yield self.names.get(str(data), str(data)), rows, known
 
+    def findings(self, ignore: Iterable[str] = ()) -> list[Diagnostic]:
+        """Return what the functions of the codes find: alarms first, then by code."""
+        found = [each for finder in FINDERS for each in finder(self) if each.code not in ignore]
+        return sorted(found, key=lambda each: (each.severity != ALARM, each.code))
+
 
 def signals(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events of a job that codes need: of a stream, which may have many, failures."""

@@ -8,9 +8,9 @@ import pytest
 from leaseboard.algorithms.environments.pulls import OVERRUN
 from leaseboard.algorithms.events import ConfigurationAdmitted, Started, TrialFinished
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.jobs.checks import ALARM, NOTE, find, lines_of
+from leaseboard.tasks.jobs.checks import ALARM, NOTE, lines_of
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, unbeaten_baseline
+from leaseboard.tasks.score.diagnostics import DiagnosedRun, unbeaten_baseline
 from leaseboard.tasks.score.frame import to_frame
 
 FACTS = {"leak_column": "x", "leak_skill": 0.4, "leak_rows": 2000, "leak_errors": 1.0,
@@ -31,7 +31,7 @@ def result(name, score, data="d", repetition=0, **fields):
 
 
 def diagnosed(rows, logs=()):
-    return find(FINDERS, DiagnosedRun(to_frame(rows), logs=dict(logs)))
+    return DiagnosedRun(to_frame(rows), logs=dict(logs)).findings()
 
 
 def codes(found, severity=ALARM):
@@ -140,7 +140,7 @@ def test_lb006_failed_jobs_and_arms():
 def test_ignored_codes_are_not_shown_and_a_line_ends_with_the_advice():
     frame = to_frame(clean(1, data_facts=FACTS | {"time_discordant": 0.5}))
 
-    assert find(FINDERS, DiagnosedRun(frame), ["LB003"]) == []
-    (line,) = lines_of(find(FINDERS, DiagnosedRun(frame)))
+    assert DiagnosedRun(frame).findings(["LB003"]) == []
+    (line,) = lines_of(DiagnosedRun(frame).findings())
     assert line.startswith("LB003 alarm: on d0 50% of pairs of rows are in the wrong order of day")
     assert line.endswith("and run again.")
