@@ -78,7 +78,7 @@ class Shop:
         self.file, self._uri, self._seed = folder / "speed.yaml", uri, 0
         self.file.write_text(FILE)
         keep = read_settings(self.file)
-        contract = infer(self.rows().assign(y=0.5), id="id", target="y")
+        contract = infer(self.rows().assign(y=0.5), keep.data)
         keep.contract.write_text(contract.to_yaml())
         self.kept = self._publishable(keep, contract, State(folder / "state.sqlite", "speed"))
         self._model = self.kept.recipe.new("online-automl")

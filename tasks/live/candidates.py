@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -81,12 +81,7 @@ class Shadow:
             if (found := self._of(each.number).predict_rows(features, ids=ids))
         }
         self._changed |= {each.number for each in self.predicting if each.role != REFERENCE}
-        return [
-            replace(
-                row, predictions=to_json({number: found[i] for number, found in predicted.items()})
-            )
-            for i, row in enumerate(rows)
-        ]
+        return _predicted(rows, predicted)
 
     def learn(self, rows: Sequence[StoredRow]) -> None:
         """Train each candidate that learns row after row on labelled rows, in their order."""
@@ -117,12 +112,7 @@ class Shadow:
             self._create(REFERENCE, name, self.recipe, rows, at, "what to beat")
             for name in NAIVE_BASELINES
         ]
-        return [
-            replace(row, predictions=to_json(
-                {number: each[i] for number, each in enumerate(created, 1) if each[i] is not None}
-            ))
-            for i, row in enumerate(rows)
-        ]  # fmt: skip
+        return _predicted(rows, dict(enumerate(created, 1)))
 
     def create_challenger(self, rows: Sequence[StoredRow], at: str, why: str) -> None:
         """Create a challenger of the recipe that has learned `rows`."""
@@ -206,6 +196,18 @@ class Shadow:
             self._models[number] = load(self._state.model(content), name, REBUILD)
         self._models[number].dates = self.dates
         return self._models[number]
+
+
+def _predicted(
+    rows: Sequence[StoredRow], found: Mapping[int, Sequence[Prediction | None]]
+) -> list[StoredRow]:
+    """Return the rows with what each candidate has predicted of them."""
+    return [
+        replace(row, predictions=to_json(
+            {number: each[i] for number, each in found.items() if each[i] is not None}
+        ))
+        for i, row in enumerate(rows)
+    ]  # fmt: skip
 
 
 def evidence_so_far(test: SequentialTest | None, alpha: float) -> str:

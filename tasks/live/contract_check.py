@@ -235,7 +235,7 @@ def check(
     faults = {name: _faults_in(found) for name, found in read.items()}
     for name, rule in known.items():
         numbers = [value for value, _ in read[name]] if rule.size else ()
-        breaks += filter(None, [_break_of(frame[name], name, rule, faults[name], numbers)])
+        breaks += filter(None, [_break_of(frame[name], rule, faults[name], numbers)])
     if breaks:
         return CheckedBatch([], tuple(breaks), tuple(remarks))
     first: dict[int, RejectedRow] = {}
@@ -316,14 +316,10 @@ def _faults_in(read: Iterable[tuple[Any, str | None]]) -> dict[int, str]:
 
 
 def _break_of(
-    column: pd.Series,
-    name: str,
-    rule: ColumnRule,
-    faults: Mapping[int, str],
-    numbers: Iterable[float | None],
+    column: pd.Series, rule: ColumnRule, faults: Mapping[int, str], numbers: Iterable[float | None]
 ) -> Remark | None:
     """Return the one fault of a column with too many wrong values, or values of another size."""
-    missing, count = column.isna().to_numpy(), len(column)
+    name, missing, count = column.name, column.isna().to_numpy(), len(column)
     allowed = rule.missing * count + 5 * math.sqrt(rule.missing * (1 - rule.missing) * count)
     if rule.missing and missing.sum() > allowed + 1:
         return Remark(

@@ -204,15 +204,13 @@ NEIGHBOUR = 2
 MARGIN = 3.0
 """How much further than all others a day must be."""
 
-TOGETHER = frozenset(
-    {
-        "predictions: loss",
-        "predictions: error",
-        "predictions: disagreement",
-        "labels: other",
-        "labels: middle",
-    }
-)
+OF_PREDICTIONS = ("loss", "error", "disagreement")
+"""Statistics of the quality of the predictions of a day."""
+
+TOGETHER = {f"predictions: {each}" for each in OF_PREDICTIONS} | {
+    "labels: other",
+    "labels: middle",
+}
 """Series that are judged by the mean of their distances, too: wrong labels move each a little."""
 
 MARGIN_TOGETHER = 2.0
@@ -238,8 +236,6 @@ FLOORS = {
 NORMAL = 1.4826
 """Factor by which the median distance from the median is the deviation of normal values."""
 _SHARE_OF_RANGE = 0.05
-OF_PREDICTIONS = ("loss", "error", "disagreement")
-"""Statistics of the quality of the predictions of a day."""
 
 ONE_SIDED = ("commonest", *OF_PREDICTIONS)
 """Only a rise is alarming: a sensor that sticks, predictions that fail."""

@@ -92,10 +92,7 @@ def write_contract(settings: LiveSettings, now: datetime) -> Contract:
     frame = pd.concat(frames, ignore_index=True)
     data = settings.data
     sizes = [len(each) for each in frames]
-    contract = infer(
-        frame, time=data.time, id=data.id, target=data.target, now=now,
-        batches=sizes if len(sizes) > 1 else (),
-    )  # fmt: skip
+    contract = infer(frame, data, sizes if len(sizes) > 1 else (), now)
     check_uses(contract, data)
     _write_new(settings.contract, contract.to_yaml())
     recipe_of(settings, contract)  # after it: to make the target a category may be the fix
@@ -154,38 +151,32 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def infer(
-    frame: pd.DataFrame,
-    *,
-    time: str | None = None,
-    id: str | None = None,  # as FILE.yaml names it
-    target: str,
-    batches: Sequence[int] = (),
-    now: datetime | None = None,
+    frame: pd.DataFrame, data: DataSettings, sizes: Sequence[int] = (), now: datetime | None = None
 ) -> Contract:
     """Infer the contract of rows that are like those of `frame`.
 
-    - `time`, `id`, `target`: as FILE.yaml names them. Times and ids are never missing and grow
-      without end; a target may be missing, and a batch may come without.
-    - `batches`: the rows of the first batches, if they are known.
-    - `now`: dates in `time` are to be as fresh as twice what they are at this moment, or as twice
-      the largest gap between them.
+    - `data`: names the columns. Times and ids are never missing and grow without end; a target may
+      be missing, and a batch may come without.
+    - `sizes`: the numbers of rows of the first batches, if these are several.
+    - `now`: the times are to be as fresh as twice what they are at this moment, or as twice the
+      largest gap between them.
     """
     rules, frame = {}, standard_columns(frame)
     for name in map(str, frame):
-        if name != id:
+        if name != data.id:
             columns.refuse_unclear(frame[name])
-        rule = _rule(frame[name], grows=name in (time, id))
+        rule = _rule(frame[name], grows=name in (data.time, data.id))
         if rule.kind == "date" and faults_of(frame[name].dropna(), rule):
             refuse_unsure(name, frame[name].dropna().unique())  # rows come one by one
-        if name == id and rule.kind in (*NUMBERS, UNDECIDED):
+        if name == data.id and rule.kind in (*NUMBERS, UNDECIDED):
             rule = ColumnRule(kind="text")
-        if name == target:
+        if name == data.target:
             rule = rule.model_copy(update={"missing": 1.0, "required": False})
         rules[name] = rule
-    least, most = (min(batches) // 3, 3 * max(batches)) if batches else (0, None)
+    least, most = (min(sizes) // 3, 3 * max(sizes)) if sizes else (0, None)
     fresh = None
-    if time in rules and now is not None and rules[time].kind == "date":
-        fresh = _fresh(columns.as_dates(frame[time].dropna()), now)
+    if data.time in rules and now is not None and rules[data.time].kind == "date":
+        fresh = _fresh(columns.as_dates(frame[data.time].dropna()), now)
     rows = BatchRules(fresh=fresh, least=least, most=most)
     return Contract(columns=rules, rows=rows)
 

@@ -17,6 +17,7 @@ from leaseboard.tasks.fetch.dataset import (
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.prepared import cache_dataset, load_mapped
 from leaseboard.tasks.live.first_files import infer
+from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.models.columns import read_rows
 from leaseboard.tasks.models.stream_model import StreamModel
 
@@ -170,7 +171,7 @@ def ways(path):
         "learn": lambda: StreamModel.for_table(frame, target="sold").learn_table(frame),
         "suites and race": lambda: load(f"file:{path}?target=sold"),
         "race of a frame": lambda: race("vanilla", pd.read_csv(path), target="sold"),
-        "live": lambda: infer(frame, target="sold"),
+        "live": lambda: infer(frame, DataSettings(source=f"folder:{path}", target="sold")),
     }
 
 

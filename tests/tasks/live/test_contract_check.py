@@ -14,7 +14,7 @@ from leaseboard.tasks.live.contract_check import FEW, check, row_reader
 from leaseboard.tasks.live.first_files import infer
 from leaseboard.tasks.live.incidents import LifecycleState
 from leaseboard.tasks.live.monitoring import report_stale_rows
-from leaseboard.tasks.live.settings import BatchRules, ColumnRule, Contract
+from leaseboard.tasks.live.settings import BatchRules, ColumnRule, Contract, DataSettings
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 N = 200
@@ -71,7 +71,8 @@ def frame(n=N, seed=0):
 
 @pytest.fixture
 def contract():
-    return infer(frame(), time="day", target="revenue")
+    data = DataSettings(source="folder:*.csv", time="day", target="revenue")
+    return infer(frame(), data)
 
 
 def keys(remarks):

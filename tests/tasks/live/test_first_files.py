@@ -7,10 +7,11 @@ import pytest
 from leaseboard.tasks.fetch.loading import read_mirror
 from leaseboard.tasks.live.contract_check import check
 from leaseboard.tasks.live.first_files import WHOLE, infer
-from leaseboard.tasks.live.settings import ColumnRule
+from leaseboard.tasks.live.settings import ColumnRule, DataSettings
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
 N = WHOLE
+ORDERS = DataSettings(source="folder:*.csv", time="day", id="order", target="revenue")
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def frame():
 
 
 def test_each_column_gets_the_rule_of_its_kind(frame):
-    found = infer(frame, time="day", id="order", target="revenue", batches=[90, 100]).columns
+    found = infer(frame, ORDERS, [90, 100]).columns
 
     kinds = {name: rule.kind for name, rule in found.items()}
     assert kinds == {
@@ -51,7 +52,7 @@ def test_each_column_gets_the_rule_of_its_kind(frame):
 @pytest.mark.parametrize("factor", [2, 10])
 def test_what_only_grows_may_grow_on_and_a_changed_unit_is_outside(factor):
     counts = pd.DataFrame({"count": np.arange(500.0), "y": 1.0})
-    contract = infer(counts, target="y")
+    contract = infer(counts, DataSettings(source="folder:*.csv", target="y"))
 
     assert check(contract, counts * factor, now=NOW).breaks == ()
     assert check(contract, counts[9:] * factor * 1000, now=NOW).breaks != ()
@@ -63,7 +64,8 @@ def test_honest_rows_of_drifting_data_are_kept(mirror, name):
     """Bike sharing and electricity in the order of time; the first tenth says what is right."""
     frame = read_mirror(name, (mirror,)).frame
     first, later = np.split(np.arange(len(frame)), [len(frame) // 10])
-    contract = infer(frame.iloc[first], target=frame.columns[-1])
+    target = str(frame.columns[-1])
+    contract = infer(frame.iloc[first], DataSettings(source="folder:*.csv", target=target))
 
     for start in range(0, len(later), 480):
         found = check(contract, frame.iloc[later[start : start + 480]], now=NOW)
