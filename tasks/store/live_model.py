@@ -1,6 +1,5 @@
 """The state of a live model: one transaction a batch, so that a batch is wholly done or not."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.store import live_tables
-from leaseboard.tasks.store.database import Database
+from leaseboard.tasks.store.database import Database, StoreSchema
 from leaseboard.tasks.store.live_tables import (
     Changes,
     HistoryEntry,
@@ -50,7 +49,10 @@ class State:
 
     def __init__(self, place: Path | str, name: str, patience: float = PATIENCE) -> None:
         self.name, self.place, self._tables = name, place, live_tables.tables_of(name)
-        self._database = Database(place, live_tables.schema_of(name, self._tables, patience))
+        self._database = Database(place, StoreSchema(
+            f"live {name}", self._tables.rows.metadata, "state", live_tables.FIX,
+            live_tables.VERSION, live_tables.REBUILD, patience, has_readers=True,
+        ))  # fmt: skip
         self._open: sa.Connection | None = None
 
     def __str__(self) -> str:
@@ -87,6 +89,10 @@ class State:
     def _all(self, query: Any) -> list[dict[str, Any]]:
         with self.connected() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
+
+    def _whole(self, table: sa.Table) -> list[dict[str, Any]]:
+        """Return all rows of a table, in the order of their keys."""
+        return self._all(sa.select(table).order_by(*table.primary_key))
 
     def _value(self, query: Any) -> Any:
         with self.connected() as connection:
@@ -143,15 +149,13 @@ class State:
 
     def candidates(self) -> list[ModelCandidate]:
         """Return all candidates, by number."""
-        table = self._tables.candidates
-        found = self._all(sa.select(table).order_by(table.c.number))
-        return [ModelCandidate(**row) for row in found]
+        return [ModelCandidate(**row) for row in self._whole(self._tables.candidates)]
 
     def model(self, digest: str) -> bytes:
         """Return what a candidate has learned."""
         models = self._tables.models
         content: bytes = self._value(sa.select(models.c.content).where(models.c.digest == digest))
-        if content is None or hashlib.sha256(content).hexdigest() != digest:
+        if content is None or digest_of(content) != digest:
             raise LeaseboardError(
                 f"the state {self} is damaged: the model {digest[:12]} is not what was written:"
                 " restore a copy of the state"
@@ -160,8 +164,7 @@ class State:
 
     def days(self) -> list[dict[str, Any]]:
         """Return the sums by day and candidate, in the order of days."""
-        table = self._tables.days
-        found = self._all(sa.select(table).order_by(table.c.day, table.c.candidate))
+        found = self._whole(self._tables.days)
         return [row | {"sums": json.loads(row["sums"])} for row in found]
 
     def lifecycle(self) -> dict[str, Any]:
@@ -187,8 +190,7 @@ class State:
 
     def batches(self) -> list[dict[str, Any]]:
         """Return all batches, the oldest first."""
-        table = self._tables.batches
-        return self._all(sa.select(table).order_by(table.c.number))
+        return self._whole(self._tables.batches)
 
     def quarantined_rows(self, limit: int = 1000) -> list[dict[str, Any]]:
         """Return the rows that were quarantined last, the newest first."""
@@ -204,13 +206,12 @@ class State:
 
     def outbox(self) -> dict[int, OutboxEntry]:
         """Return notifications that were not delivered yet, by number."""
-        table = self._tables.outbox
-        found = self._all(sa.select(table).order_by(table.c.number))
+        found = self._whole(self._tables.outbox)
         return {row["number"]: (row["address"], json.loads(row["body"])) for row in found}
 
     def early(self) -> dict[str, str]:
         """Return the labels that came before their rows, as JSON, by the identity of the row."""
-        return {row["id"]: row["label"] for row in self._all(sa.select(self._tables.early))}
+        return {row["id"]: row["label"] for row in self._whole(self._tables.early)}
 
     def waiting(self) -> dict[str, int]:
         """Return how many rows wait for their label, by day."""
@@ -253,7 +254,7 @@ class State:
                     gone = connection.execute(sa.delete(tables[name]).where(named))
                     found[name] += gone.rowcount
             values = [{"name": live_tables.ERASED, "value": digests}]
-            live_tables.put(connection, self._tables.lifecycle, ["name"], values)
+            live_tables.put(connection, self._tables.lifecycle, values)
         return found
 
     def expire(self, day: str) -> tuple[dict[str, int], list[str]]:
@@ -301,7 +302,7 @@ class State:
         """Raise LeaseboardError if nothing can be written now, as to a disk that is full."""
         table, probe = self._tables.lifecycle, {"name": PROBE, "value": "x" * PROBE_BYTES}
         with self.connected() as connection:
-            live_tables.put(connection, table, ["name"], [probe])
+            live_tables.put(connection, table, [probe])
         self._do(sa.delete(table).where(table.c.name == PROBE))
 
     def log_served(self, predictions: Sequence[Mapping[str, Any]]) -> None:

@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
 
-from leaseboard.tasks.store.database import INSERT, StoreSchema
+from leaseboard.tasks.store.database import INSERT
 
 NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 """SQLite counts up by itself in a column of this type alone."""
@@ -22,8 +22,9 @@ UPDATE = "update"
 """The name there of what is known of the last updates."""
 VERSION = 16
 """Of the tables, and of what they hold."""
+FIX = "fix that and update again; what was not finished is done again"
 REBUILD = "move it away, and the next update learns again what its source holds"
-"""How users start again if the state cannot be read."""
+"""How users go on if the state cannot be used, and start again if it cannot be read."""
 _NAMED = {"quarantine": "rejected", "candidates": "candidate"}
 """Names of tables where they are not those of `Tables`."""
 
@@ -106,20 +107,6 @@ def tables_of(name: str) -> Tables:
         sqlite_where=whole, postgresql_where=whole,
     )  # fmt: skip
     return found
-
-
-def schema_of(name: str, tables: Tables, patience: float) -> StoreSchema:
-    """Return the schema of the live model called `name`."""
-    return StoreSchema(
-        f"live {name}",
-        tables.rows.metadata,
-        "state",
-        "fix that and update again; what was not finished is done again",
-        version=VERSION,
-        rebuild=REBUILD,
-        patience=patience,
-        has_readers=True,
-    )
 
 
 OutboxEntry = tuple[str, dict[str, str]]
@@ -258,14 +245,14 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
         made = INSERT[connection.dialect.name](tables.models)
         made = made.values(digest=digest, content=content)
         connection.execute(made.on_conflict_do_nothing())
-    put(connection, tables.candidates, ["number"], map(asdict, changes.candidates))
+    put(connection, tables.candidates, map(asdict, changes.candidates))
     if changes.candidates:
         used = tables.candidates.c.model
         used = sa.select(used).where(used.is_not(None))
         connection.execute(sa.delete(tables.models).where(tables.models.c.digest.not_in(used)))
     _add_days(connection, tables.days, changes.days)
     values = [{"name": n, "value": json.dumps(v)} for n, v in changes.lifecycle.items()]
-    put(connection, tables.lifecycle, ["name"], values)
+    put(connection, tables.lifecycle, values)
     _insert(connection, tables.quarantine, (
         {"batch": batch, "id": identity, "reason": reason, "row": row}
         for identity, reason, row in changes.rows.quarantined
@@ -274,7 +261,7 @@ def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     _insert(connection, tables.outbox, (
         {"address": address, "body": json.dumps(body)} for address, body in changes.outbox
     ))  # fmt: skip
-    put(connection, tables.early, ["id"], (
+    put(connection, tables.early, (
         {"id": identity, "at": changes.at, "label": label}
         for identity, label in changes.rows.early.items()
     ))  # fmt: skip
@@ -310,7 +297,7 @@ def _add_days(
     first, last = min(day for day, _ in days), max(day for day, _ in days)
     known = connection.execute(sa.select(table).where(table.c.day.between(first, last)))
     before = {(row.day, row.candidate): json.loads(row.sums) for row in known}
-    put(connection, table, ["day", "candidate"], (
+    put(connection, table, (
         {"day": key[0], "candidate": key[1], "sums": json.dumps(added(before.get(key, {}), sums))}
         for key, sums in days.items()
     ))  # fmt: skip
@@ -339,7 +326,7 @@ def forget_rows(connection: sa.Connection, tables: Tables, gone: Any) -> int:
         return 0
     before = field_of(connection, tables, FORGOTTEN) or (first, final)
     value = json.dumps([min(first, before[0]), max(final, before[1])])
-    put(connection, tables.lifecycle, ["name"], [{"name": FORGOTTEN, "value": value}])
+    put(connection, tables.lifecycle, [{"name": FORGOTTEN, "value": value}])
     return connection.execute(sa.delete(tables.rows).where(gone)).rowcount
 
 
@@ -350,15 +337,10 @@ def field_of(connection: sa.Connection, tables: Tables, name: str) -> Any:
     return None if found is None else json.loads(found)
 
 
-def put(
-    connection: sa.Connection,
-    table: sa.Table,
-    keys: Sequence[str],
-    values: Iterable[Mapping[str, Any]],
-) -> None:
+def put(connection: sa.Connection, table: sa.Table, values: Iterable[Mapping[str, Any]]) -> None:
     """Insert rows, or replace those that have the same keys."""
     if not (rows := [dict(value) for value in values]):
         return
-    made = INSERT[connection.dialect.name](table)
+    made, keys = INSERT[connection.dialect.name](table), table.primary_key.columns.keys()
     others = {name: made.excluded[name] for name in rows[0] if name not in keys}
     connection.execute(made.on_conflict_do_update(index_elements=keys, set_=others), rows)
