@@ -55,7 +55,7 @@ class RunRecord:
     params: Mapping[str, str]
     tags: Mapping[str, str]
     metrics: Sequence[Metric]
-    data: Mapping[str, str] | None = None
+    data: Mapping[str, str] | None
     """Of a job: what makes MLflow's `Dataset`."""
 
 
@@ -89,7 +89,6 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         "champion": result.champion,
     }
     own = {"leaseboard.started": result.started, OWNER: owner()}
-    start, end = _times(result)
     source = json.dumps({"tags": {"uri": result.data, "sha256": result.digest}})
     return RunRecord(
         key=result.key,
@@ -101,8 +100,7 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
         # Of MLflow's kinds of sources the one with data of any form.
         data={"name": result.data[:MAX_KEY], "digest": result.digest[:36],
               "source_type": "code", "source": source},
-        start=start,
-        end=end,
+        **_times(result),
     )  # fmt: skip
 
 
@@ -121,7 +119,6 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
     }
     for made in configuration.decisions:
         tags |= made.notes()
-    start, end = _times(result)
     return RunRecord(
         key=key,
         name=f"{number} · {result.name} · {result.data} · {result.repetition}"[:MAX_KEY],
@@ -129,17 +126,17 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
         params=texts(configuration.parameters),
         tags=_tags("configuration", key, tags),
         metrics=_configuration_metrics(configuration, result.environment),
-        start=start,
-        end=end,
+        data=None,
+        **_times(result),
     )
 
 
-def _times(result: Result) -> tuple[int, int]:
+def _times(result: Result) -> dict[str, int]:
     """Return start and end of a job, in milliseconds since 1970."""
     start = datetime.fromisoformat(result.started) if result.started else None
     begin = round(start.timestamp() * 1000) if start else 0
     seconds = result.setup_seconds + result.wall_seconds
-    return begin, begin + round(1000 * seconds)
+    return {"start": begin, "end": begin + round(1000 * seconds)}
 
 
 def select(

@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +93,7 @@ class ClientWriter:
         self._fill(run_id, job)
         log_artifacts(self.client.get_run(run_id).info.artifact_uri, self.uri, files)
         with ThreadPoolExecutor(THREADS) as threads:  # a server answers several at a time
-            list(threads.map(partial(self._write_child, run_id), configurations))
+            list(threads.map(self._write_child, (_below(run_id, each) for each in configurations)))
         self.client.set_terminated(run_id, job.status, job.end)
         return run_id
 
@@ -116,9 +115,8 @@ class ClientWriter:
         )
         return str(run.info.run_id)
 
-    def _write_child(self, parent: str, record: RunRecord) -> None:
-        tags = {**record.tags, PARENT: parent}
-        run_id = self.create(self.configurations, dataclasses.replace(record, tags=tags))
+    def _write_child(self, record: RunRecord) -> None:
+        run_id = self.create(self.configurations, record)
         self._fill(run_id, record)
         self.client.set_terminated(run_id, record.status, record.end)
 
@@ -135,6 +133,11 @@ class ClientWriter:
             tags = [InputTag("mlflow.data.context", "benchmark")]
             given = DatasetInput(dataset=Dataset(**record.data), tags=tags)
             self.client.log_inputs(run_id, datasets=[given])
+
+
+def _below(parent: str, record: RunRecord) -> RunRecord:
+    """Return the record as that of a run below the run `parent`."""
+    return dataclasses.replace(record, tags={**record.tags, PARENT: parent})
 
 
 def log_artifacts(place: str, uri: str, files: Iterable[Path]) -> None:
@@ -213,7 +216,7 @@ class BulkWriter(ClientWriter):
         for record in configurations:
             # With its siblings: MLflow's tables are ordered by run, so a job's rows share pages.
             child = run_id[:16] + _run_id(self.configurations, record)[:16]
-            self._add(rows, self.configurations, child, record, parent=run_id)
+            self._add(rows, self.configurations, child, _below(run_id, record))
         with self._store.ManagedSessionMaker(read_only=False) as session:
             _purge(session, run_id)
             for name, some in rows.items():  # runs come first, the rest refers to them
@@ -242,14 +245,7 @@ class BulkWriter(ClientWriter):
 
         return str(append_to_uri_path(self._roots[experiment], run_id, "artifacts"))
 
-    def _add(
-        self,
-        rows: _Rows,
-        experiment: str,
-        run_id: str,
-        record: RunRecord,
-        parent: str | None = None,
-    ) -> None:
+    def _add(self, rows: _Rows, experiment: str, run_id: str, record: RunRecord) -> None:
         """Add one run's rows, as `SqlAlchemyStore.create_run`, `log_batch`, `update_run_info`."""
         rows["SqlRun"].append(
             {
@@ -264,8 +260,6 @@ class BulkWriter(ClientWriter):
             }
         )
         tags = {**record.tags, "mlflow.runName": record.name}
-        if parent is not None:
-            tags[PARENT] = parent
         for name, values in (("SqlTag", tags), ("SqlParam", record.params)):
             rows[name] += [{"run_uuid": run_id, "key": k, "value": v} for k, v in values.items()]
         latest: dict[str, dict[str, Any]] = {}
