@@ -68,11 +68,11 @@ def plan_jobs(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Pla
 
     - `digest`: returns the digest of a reference's data, which it may load.
     """
-    found: list[results.Damage] = []
+    found = list[str]()
 
     def earlier(key: str) -> Result | None:
         seen = results.look(results.job_folder(out, key), key)
-        if isinstance(seen, results.Damage):
+        if isinstance(seen, str):
             found.append(seen)
             return None
         return seen if seen is not None and seen.status == "ok" else None

@@ -92,7 +92,7 @@ def check_file(path: Path) -> None:
         raise UsageError(f"cannot write {str(path)!r}: name a file in a writable folder")
 
 
-def say_damage(found: Iterable[object]) -> None:
+def say_damage(found: Iterable[str]) -> None:
     """Print a line on standard error for each damaged file."""
     for damage in found:
         say(f"leaseboard: {damage}", err=True)

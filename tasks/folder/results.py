@@ -26,7 +26,6 @@ import shutil
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -173,29 +172,22 @@ def begin(out: Path, key: str) -> Path:
 
 def finish(out: Path, result: Result) -> None:
     """Record that a job is over; only now does its result exist."""
-    folder = job_folder(out, result.key)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_result(folder, result)
+    write_result(job_folder(out, result.key), result)
 
 
 def write_result(folder: Path, result: Result) -> None:
     """Write ``result.json`` into a job's folder, whole or not at all, with a checksum."""
+    folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / RESULT, dump_result(result, log_at(folder / EVENTS)))
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """File that was changed or damaged; `str` says so, and the fix."""
-
-    path: Path
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.path} {self.what}: its job is not done; run its suite again"
+def _damage(path: Path, what: str) -> str:
+    """Return the line on a file that was changed or damaged, with the fix."""
+    return f"{path} {what}: its job is not done; run its suite again"
 
 
-def look(folder: Path, key: str | None = None) -> Result | Damage | None:
-    """Return the recorded result in the folder of a job or a race, its damage, or None.
+def look(folder: Path, key: str | None = None) -> Result | str | None:
+    """Return the recorded result in the folder of a job or a race, a line on damage, or None.
 
     - `key`: that of the result, if known.
     """
@@ -205,13 +197,13 @@ def look(folder: Path, key: str | None = None) -> Result | Damage | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except DamagedError as error:
-        return Damage(path, str(error))
+        return _damage(path, str(error))
     if key is not None and result.key != key:
-        return Damage(path, "is the result of another job")
+        return _damage(path, "is the result of another job")
     events, there = folder / EVENTS, log_at(folder / EVENTS)
     if there is None and (log is not None or result.status == "ok"):
-        return Damage(events, "is missing")
-    return result if there == log else Damage(events, "was changed after it was written")
+        return _damage(events, "is missing")
+    return result if there == log else _damage(events, "was changed after it was written")
 
 
 def read_results(out: Path) -> list[Result]:
@@ -227,10 +219,10 @@ def damaged(out: Path) -> list[str]:
     """
     if (out / TABLE).is_file():
         return [row.reason for row in rows(out) if row.status == UNDONE]
-    return [str(each) for each in _looks(out) if isinstance(each, Damage)]
+    return [each for each in _looks(out) if isinstance(each, str)]
 
 
-def _looks(out: Path) -> Iterator[Result | Damage | None]:
+def _looks(out: Path) -> Iterator[Result | str | None]:
     for path in sorted(out.glob(f"jobs/*/{RESULT}")):
         yield look(path.parent, path.parent.name)
 
@@ -276,10 +268,9 @@ def discard_unfinished(out: Path) -> None:
 
 
 def _discard_parts(folder: Path) -> None:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".part") and not entry.is_dir():
-                Path(entry).unlink(missing_ok=True)
+    for part in folder.glob("*.part"):
+        if not part.is_dir():
+            part.unlink(missing_ok=True)
 
 
 def assemble(out: Path, results: Iterable[Result]) -> Path:
@@ -329,12 +320,12 @@ def rows(out: Path) -> list[Result]:
     for row in read_table(out / TABLE).itertuples():
         places = {"name": row.name, "data": row.data, "repetition": row.repetition}
         folder = job_folder(out, str(row.key))
-        found = look(folder, folder.name) or Damage(folder / RESULT, "is missing")
+        found = look(folder, folder.name) or _damage(folder / RESULT, "is missing")
         if isinstance(found, Result):
             shown.append(dataclasses.replace(found, **places))
         else:
             same = {name: getattr(row, name) for name in _IDENTITY}
-            shown.append(Result(**same, **places, status=UNDONE, reason=str(found)))
+            shown.append(Result(**same, **places, status=UNDONE, reason=found))
     return shown
 
 
