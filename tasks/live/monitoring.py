@@ -148,18 +148,13 @@ def report_rows(update: Update, batch: Batch, found: BatchRows, count: int) -> N
     if found.quarantined:
         reason = found.quarantined[0][1]
         again = BEGIN_AGAIN.format(id=update.settings.data.id) if OTHER_VALUES in reason else ""
-        what = (
-            f"{batch.name}: {len(found.quarantined)} of {count} rows quarantined: {reason}{again}"
-        )
-        update.incident("ids", reason, what)
+        what = f"{batch.name}: {len(found.quarantined)} of {count} rows quarantined: {reason}"
+        update.incident("ids", reason, f"{what}{again}")
     if found.new and update.state.had_batch(name=batch.name):
         return  # as one to which each day is added
     if found.old:
-        what = (
-            f"{batch.name}: {found.old} rows are of days that are forgotten: they may have been"
-            " learned, and are not learned again"
-        )
-        update.incident("repeated", "old rows", what)
+        what = f"{batch.name}: {found.old} rows are of days that are forgotten: they may have been"
+        update.incident("repeated", "old rows", f"{what} learned, and are not learned again")
     elif found.repeated > REPEATED * count:
         what = f"{batch.name}: {found.repeated} of {count} rows had come before"
         update.incident("repeated", "rows", what)

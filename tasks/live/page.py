@@ -73,14 +73,9 @@ def listed(name: str, title: str, rows: Sequence[dict[str, Any]], empty: str) ->
     """Return a section with a table of the first rows; without rows with the sentence `empty`."""
     if not rows:
         return report.Section(name, title, nav=title, text=[empty])
-    more = len(rows) - MOST_ROWS
-    table = report.Table(
-        f"{name}-table",
-        title,
-        pd.DataFrame(rows[:MOST_ROWS]),
-        key=1,
-        note=f"{more:,} older ones are not listed." if more > 0 else "",
-    )
+    frame, more = pd.DataFrame(rows[:MOST_ROWS]), len(rows) - MOST_ROWS
+    note = f"{more:,} older ones are not listed." if more > 0 else ""
+    table = report.Table(f"{name}-table", title, frame, key=1, note=note)
     return report.Section(name, title, nav=title, tables=[table])
 
 

@@ -119,6 +119,11 @@ class Update:
 
     def __init__(self, live: LiveModel, now: datetime, page: str = "") -> None:
         self.live, self.now, self.page = live, now, page
+        self.moment = now.replace(microsecond=0)
+        """The present time in whole seconds, as in the state; so is `at`, as text."""
+        self.at = self.moment.isoformat()
+        self.last_day = (now + AHEAD).date().isoformat()
+        """Days after this one are far ahead: their rows wait, and are not monitored or shown."""
         self.settings, self.state, self.recipe = live.settings, live.state, live.recipe
         self.found: list[Incident] = []
         """What is wrong, so far in this update."""
@@ -131,21 +136,6 @@ class Update:
         if before and before["ended"] is None:
             what = f"the update of {before['began'][:16]} did not end: what it had not finished is"
             self.incident(*LAST_UPDATE, f"{what} done again")
-
-    @property
-    def moment(self) -> datetime:
-        """The present time in whole seconds, as in the state."""
-        return self.now.replace(microsecond=0)
-
-    @property
-    def at(self) -> str:
-        """The moment as text."""
-        return self.moment.isoformat()
-
-    @property
-    def last_day(self) -> str:
-        """Days after this one are far ahead: their rows wait, and are not monitored or shown."""
-        return (self.now + AHEAD).date().isoformat()
 
     def incident(self, kind: str, subject: str, what: str) -> None:
         """Report that something is wrong, as of now."""

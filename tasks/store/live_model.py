@@ -49,6 +49,8 @@ class State:
 
     def __init__(self, place: Path | str, name: str, patience: float = PATIENCE) -> None:
         self.name, self.place, self._tables = name, place, live_tables.tables_of(name)
+        self.tables: dict[str, sa.Table] = vars(self._tables)
+        """All tables, by the field of `Tables`."""
         self._database = Database(place, StoreSchema(
             f"live {name}", self._tables.rows.metadata, "state", live_tables.FIX,
             live_tables.VERSION, live_tables.REBUILD, patience, has_readers=True,
@@ -227,11 +229,6 @@ class State:
         ended last with ``success`` and with ``failure``.
         """
         return self._field(live_tables.UPDATE) or {}
-
-    @property
-    def tables(self) -> dict[str, sa.Table]:
-        """All tables, by the field of `Tables`."""
-        return vars(self._tables)
 
     # Writing
 
