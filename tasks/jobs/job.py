@@ -205,14 +205,8 @@ def replayed_cpu_seconds(of: Any) -> float:
 
 
 def _identity(job: Job) -> dict[str, Any]:
-    return {
-        "algorithm": job.algorithm,
-        "name": job.name or job.algorithm,
-        "data": job.data,
-        "seed": job.seed,
-        "environment_seed": job.environment_seed,
-        "repetition": job.repetition,
-    }
+    same = ("algorithm", "data", "seed", "environment_seed", "repetition")
+    return {each: getattr(job, each) for each in same} | {"name": job.name or job.algorithm}
 
 
 def plain(result: Result) -> dict[str, Any]:

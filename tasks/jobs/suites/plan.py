@@ -3,7 +3,7 @@
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -22,7 +22,7 @@ from leaseboard.algorithms.measures import DIRECTIONS, SKILL
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
-from leaseboard.tasks.jobs.described import Described, describe
+from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.run import check
 from leaseboard.tasks.jobs.suites.suite import Contender, Suite, refuse_duplicates
@@ -36,8 +36,7 @@ def with_baselines(suite: Suite) -> Suite:
     leaderboard can compare them. A suite without one, or with ``baselines: false``, is returned
     unchanged.
     """
-    kind = StreamEnvironment.kind
-    on_streams = [x for x in suite.algorithms if _described(x.algorithm).environment == kind]
+    on_streams = [each for each in suite.algorithms if _is_of_streams(each.algorithm)]
     if not (suite.baselines and on_streams):
         return suite
     named = {one.algorithm for one in suite.algorithms}
@@ -46,12 +45,11 @@ def with_baselines(suite: Suite) -> Suite:
     return suite.model_copy(update={"algorithms": [*suite.algorithms, *added]})
 
 
-def _described(algorithm: str) -> Described:
-    """Describe an algorithm; the description of one that cannot be used is empty."""
-    try:
-        return describe(algorithm, None)
-    except (UsageError, UserFileError):
-        return Described("", ())
+def _is_of_streams(algorithm: str) -> bool:
+    """Return whether an algorithm can be used, and is one of streams."""
+    with suppress(UsageError, UserFileError):
+        return describe(algorithm).environment == StreamEnvironment.kind
+    return False
 
 
 @dataclass(frozen=True, slots=True)

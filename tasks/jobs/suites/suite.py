@@ -294,10 +294,8 @@ def check_apart(suites: list[Suite]) -> None:
     """Raise UsageError if two suites have an algorithm of the same name on the same data."""
     owners: dict[tuple[str, str], str] = {}
     for suite in suites:
-        for title, data in itertools.product(
-            (contender.title for contender in suite.algorithms),
-            (entry.data for entry in suite.data),
-        ):
+        for contender, entry in itertools.product(suite.algorithms, suite.data):
+            title, data = contender.title, entry.data
             owner = owners.setdefault((title, data), suite.name)
             if owner != suite.name:
                 raise UsageError(
