@@ -176,8 +176,8 @@ class Child:
         self._code: int | None = None
         self._ending = threading.RLock()  # an interrupted run ends it from two threads
         self._tree = [psutil.Process(pid)]
-        self._looked = self._seen = 0.0
-        self.restart_clocks()
+        self._looked = self._seen = self._cpu_before = 0.0
+        self._begun = time.monotonic()
 
     @classmethod
     def fork(cls, work: Callable[[], bytes], *, who: str = "the process") -> Self:
@@ -257,14 +257,10 @@ class Child:
 
     def send(self, message: bytes) -> None:
         """Send a message and restart the clocks; `answer` reports a child that has ended."""
-        self.restart_clocks()
-        with suppress(OSError):
-            self._channel.send_bytes(message)
-
-    def restart_clocks(self) -> None:
-        """Count the seconds of the limits from now on."""
         self._measure()
         self._cpu_before, self._begun = self._seen, time.monotonic()
+        with suppress(OSError):
+            self._channel.send_bytes(message)
 
     def answer(
         self,

@@ -59,13 +59,10 @@ def set_option(option: int, value: int) -> None:
 
 def descendants(pid: int) -> list[int]:
     """Return the processes below `pid`, the nearest first; empty without ``/proc``."""
-    found: list[int] = []
-    todo = [pid]
-    while todo:
-        children = _children(todo.pop(0))
-        found += children
-        todo += children
-    return found
+    found = [pid]
+    for each in found:  # it grows meanwhile
+        found += _children(each)
+    return found[1:]
 
 
 def kill_tree(pid: int) -> None:
