@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 import pandas as pd
 from pydantic import Field, FiniteFloat, ValidationError, model_validator
 
-from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
+from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
 from leaseboard.tasks.folder.results import write_atomically
 from leaseboard.tasks.jobs.checks import Requirement
 from leaseboard.tasks.jobs.job import FAILURES, first_fault, plain_value
@@ -136,8 +136,7 @@ def read_baseline(path: Path) -> Baseline | None:
 def write_baseline(path: Path, baseline: Baseline) -> None:
     """Write `baseline`; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with naming(path):
-        write_atomically(path, baseline.to_json())
+    write_atomically(path, baseline.to_json())
 
 
 @dataclass(frozen=True, slots=True)
