@@ -409,8 +409,8 @@ class Estimator:
         return lower, exact_upper(correct, s, t, sample / n)
 
 
-def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
-    """Set the interval of the probed configuration (algorithm 2); return if its bounds crossed."""
+def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> None:
+    """Set the interval of the probed configuration (algorithm 2)."""
     chosen.lower_before, chosen.upper_before = chosen.lower, chosen.upper
     chosen.curve.append(probe)
     lower, upper = estimator(probe)
@@ -427,10 +427,8 @@ def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
             chosen.lower_old = 0.0 if lower < holding else chosen.lower
             chosen.upper_old = 1.0 if upper > fitting else chosen.upper
     chosen.lower, chosen.upper = max(lower, chosen.lower_old), min(upper, chosen.upper_old)
-    crossed = chosen.lower > chosen.upper
-    if crossed:
+    if chosen.lower > chosen.upper:
         chosen.lower, chosen.upper = min(lower, upper), upper
-    return crossed
 
 
 def at_most(x: int, rows: int, correct: int, drawn: int) -> float:

@@ -74,8 +74,7 @@ class ABC(samples.SamplesAlgorithm):
       the bound that they were pruned by. As the score's it is charged to no one, unless it refutes
       the bound: then the answer gets its accuracy, the others are considered again, and the search
       goes on.
-    - Crossed bounds prove that an assumption is broken: the newest interval alone is kept, and
-      counted in ``metrics.crossed_intervals``.
+    - Crossed bounds prove that an assumption is broken: the newest interval alone is kept.
     - A configuration that fails at some size leaves with its reason.
 
     References
@@ -111,7 +110,6 @@ class ABC(samples.SamplesAlgorithm):
         estimator = bounds.Estimator(self.bounds, n, m, full, t, self.delta, idle)
         allowance = Allowance(list(omega), full, t)
         leader = omega[0]
-        n_crossed = 0.0
         dropped: list[Prospect] = []
         yield from env.crown(leader.index)
         while following := self._next(env, allowance, leader, omega, bool(dropped), sizes):
@@ -130,12 +128,10 @@ class ABC(samples.SamplesAlgorithm):
                 yield from env.fail(chosen.index, probe, leader.index)
                 continue
             before = chosen.lower
-            crossed = bounds.estimate(chosen, probe, estimator)
+            bounds.estimate(chosen, probe, estimator)
             if not self._published:
                 yield from self._check_fitness(env, chosen, probe)
                 yield from self._check_falls(env, chosen, probe, before)
-            n_crossed += crossed
-            env.note({"crossed_intervals": n_crossed})
             yield events.BoundsUpdated(
                 at=env.at,
                 configuration=chosen.index,

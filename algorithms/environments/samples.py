@@ -200,7 +200,7 @@ class SamplesEnvironment(Environment):
         self.configurations = tuple(dict(each) for each in probes.configurations)
         self.champion: int | None = None
         self._spent = Cost()
-        self._paid: list[int] = []
+        self._n_paid = 0
         self._last_failure = "none was tried"
         self.initial_rows = min(initial_rows, self.train_rows)
         self._probes, self._deciders = probes, deciders
@@ -294,7 +294,7 @@ class SamplesEnvironment(Environment):
         self.at += rows
         if not ended:
             return None
-        self._paid.append(rows)
+        self._n_paid += 1
         if probe.status != "ok":
             self._last_failure = (
                 f"configuration {configuration} at {probe.rows} rows: {probe.reason}"
@@ -346,11 +346,8 @@ class SamplesEnvironment(Environment):
                 f" {full.status}, {full.reason}"
             )
         metrics = {
-            "selection_cpu_seconds": self._spent.cpu_seconds,
-            "selection_wall_seconds": self._spent.wall_seconds,
             "configurations": float(len(self.configurations)),
-            "probes": float(len(self._paid)),
-            "largest_rows": float(max(self._paid, default=0)),
+            "probes": float(self._n_paid),
             **self._notes,
             "training_cpu_seconds": full.cpu(train=False),
         }
