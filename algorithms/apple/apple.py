@@ -23,7 +23,7 @@ from pydantic.dataclasses import dataclass
 from scipy import sparse
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.apple.kernel import DROPPED, EXAMPLES
+from leaseboard.algorithms.apple.kernel import EXAMPLES
 from leaseboard.algorithms.apple.learner import (
     FullLearner,
     GrowingLearner,
@@ -267,6 +267,14 @@ class OnlineLearner(holdout.HoldoutAlgorithm):
         return sorted(learning, key=lambda entrant: entrant.loss_sum)
 
 
+def opened(rates: Sequence[float], budget: float, **more: float) -> Iterator[events.Event]:
+    """Admit a configuration for each learning rate, and lease it the whole budget."""
+    for i, rate in enumerate(rates):
+        parameters = {"learning_rate": rate, **more}
+        yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
+        yield events.LeaseGranted(at=0, configuration=i, amount=budget, slot=i)
+
+
 def as_numbers(columns: Floats) -> Floats:
     """Return a number for each example, or of many targets one for each."""
     return columns[:, 0] if columns.shape[1] == 1 else columns
@@ -277,7 +285,6 @@ def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:
     return {
         "monomials": float(sum(learner.size for learner in learners)),
         "degree": float(max(learner.max_degree for learner in learners)),
-        "collisions": float(sum(learner.totals[DROPPED] for learner in learners)),
     }
 
 

@@ -57,8 +57,8 @@ ctypedef struct Monomial:
 
 cpdef enum:
     # Places in a learner's `totals`: Σ 1 and Σ z² of μ; the labels' range, which VW starts at
-    # [0, 0]; examples; non-zero base features, constants counted; collisions dropped.
-    STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, DROPPED
+    # [0, 0]; examples; non-zero base features, constants counted.
+    STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS
 
 cpdef enum:
     CLAIMED, ROWS  # places in a table's `counts`: monomials, rows expanded
@@ -176,17 +176,14 @@ cdef class Expander:
     def predict(self, double low, double high, float[::1] out):
         """Predict each row, clamped to a range."""
         cdef float never = NEVER
-        v, z, w, inverse, records, slots = self.v, self.z, self.w, self.inverse, self.records, self.slots
+        v, z, w, inverse = self.v, self.z, self.w, self.inverse
         # With the interpreter's lock: rows stamp what they emit, in the learner.
         for t in range(out.shape[0]):
             size = self.emit(t, False)
-            if self.whole:
-                for i in range(size):
-                    z[i] = w[i] * (v[i] * inverse[i]) if inverse[i] < never else 0
-            else:
-                for i in range(size):
-                    record = &records[slots[i]]
-                    z[i] = record.w * (v[i] * record.inverse) if record.inverse < never else 0
+            if not self.whole:
+                self.gather(size)
+            for i in range(size):
+                z[i] = w[i] * (v[i] * inverse[i]) if inverse[i] < never else 0
             out[t] = clamp(add_up(z, size), low, high)
 
     cdef double update(self, Py_ssize_t size, float y) noexcept nogil:
@@ -326,7 +323,7 @@ cdef class HashedExpander(Expander):
     """Expander of sparse rows, and the table of 2^bits in which their monomials are found.
 
     A monomial of degree two or more owns the bucket of its key if it came first; another one that
-    hashes to the same bucket is dropped (and counted). Dropping beat sharing the weight where the
+    hashes to the same bucket is dropped. Dropping beat sharing the weight where the
     table was crowded, and was equal elsewhere. Base features have slots of their own.
 
     A row emits its base features, then works through those of them that are parents: each emits
@@ -402,7 +399,7 @@ cdef class HashedExpander(Expander):
         self.counts[ROWS] += 1
         cdef Py_ssize_t base = self.base, size = self.base + 1, n_parents = 0, done = 0, n_hits
         cdef int bits = self.bits, shift = 64 - self.bits
-        cdef int64_t dropped = 0, first = self.n_variables + 1, slot
+        cdef int64_t first = self.n_variables + 1, slot
         cdef uint32_t last_row = self.counts[ROWS]
         cdef uint64_t key, owner, numbers = (<uint64_t>1 << bits) - 1
         cdef bint new, same
@@ -427,7 +424,6 @@ cdef class HashedExpander(Expander):
                 tag = tags[mixed[i] >> shift]
                 hits[n_hits] = i
                 n_hits += (tag == tag_of(mixed[i])) | (learning & (tag == 0))
-            dropped += base - n_hits
             # An owner is the rest of its mixed key, and in the low bits the number of its slot.
             for hit in range(n_hits):
                 owner = owners[mixed[hits[hit]] >> shift]
@@ -440,7 +436,6 @@ cdef class HashedExpander(Expander):
                     if slot == EMPTY and learning:
                         slot = self.claim(key + keys[i], slots[place], slots[i])
                 if slot < 0:  # it belongs to another monomial
-                    dropped += 1
                     continue
                 # Write all, and count what the row has not emitted before.
                 new = records[slot].last_row != last_row
@@ -450,8 +445,6 @@ cdef class HashedExpander(Expander):
                 parents[n_parents] = size
                 n_parents += new & is_parent[slot]
                 size += new
-        if learning:
-            self.totals[DROPPED] += dropped
         return size
 
 

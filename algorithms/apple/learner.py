@@ -64,7 +64,7 @@ class MonomialLearner(ABC):
     records : ndarray of RECORD, shape (n_slots,)
     moments : ndarray of float64, shape (n_slots, 2)
         The sums of `ssm_score`.
-    totals : ndarray of float64, shape (7,)
+    totals : ndarray of float64, shape (6,)
     """
 
     table: ClassVar[bool] = True
@@ -78,7 +78,7 @@ class MonomialLearner(ABC):
         self.records: NDArray[Any] = np.zeros(n_slots, dtype=RECORD)
         self.records["inverse"][: len(scale) + 1] = 1 / UNSEEN
         self.moments = np.zeros((n_slots if moments else 0, 2))
-        self.totals = np.zeros(7)
+        self.totals = np.zeros(6)
 
     def learn(self, examples: Examples, target: int = 0) -> Floats:
         """Predict each example and then learn it (lines 3 and 4); return the predictions."""

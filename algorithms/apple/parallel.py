@@ -25,7 +25,7 @@ from pydantic.dataclasses import dataclass
 from scipy import sparse
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.apple.apple import Apple, Rate, listed, metrics_of
+from leaseboard.algorithms.apple.apple import Apple, Rate, listed, metrics_of, opened
 from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.apple.learner import GrowingLearner, readable
 from leaseboard.algorithms.arrays import Doubles, Floats
@@ -70,10 +70,7 @@ class ParallelApple(Apple):
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Run the three steps, one pass after the other."""
         holdout, every, rates = self.holdout(env), self.examples(env), self.tried
-        for i, rate in enumerate(rates):
-            parameters = {"learning_rate": rate, "partitions": self.partitions}
-            yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
-            yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
+        yield from opened(rates, env.budget, partitions=self.partitions)
         averages = [self.learner(every, rate) for rate in rates]
         starts = list(averages)
         known = np.zeros((len(rates), len(every)), dtype=np.float32)
@@ -224,10 +221,7 @@ class StagePoly(HoldoutAlgorithm):
 
         n, rates = min(env.budget, env.n_train), self.rates or (self.learning_rate,)
         examples, questions = env.once(written, env)
-        for i, rate in enumerate(rates):
-            parameters = {"learning_rate": rate}
-            yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
-            yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
+        yield from opened(rates, env.budget)
         options = (
             f"--quiet --no_stdin -b {self.bits} --stage_poly --sched_exponent {self.alpha!r}"
             f" --batch_sz {-(-n // self.epochs)} --batch_sz_no_doubling"

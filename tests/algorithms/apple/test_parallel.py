@@ -28,7 +28,7 @@ def test_averages_by_hand(kernel):
     for node, (w, g, n, low) in zip(nodes, [(2.0, 3.0, 1.0, -1.0), (5.0, 1.0, 4.0, -2.0)],
                                     strict=True):  # fmt: skip
         node.records[0] = w * n, g / n**2, 1 / n, 0
-        node.totals[:] = [4, 2, low, 1, 10, 20, 0]
+        node.totals[:] = [4, 2, low, 1, 10, 20]
     nodes[1].records[1] = 8.0, 1.0, 1.0, 0
     merged = united(nodes, KERNELS[kernel](np.ones(2), 0.5, 8))
     w, g, inverse, _ = merged.records[0]
