@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import seeds
-from leaseboard.algorithms.arrays import Floats, losses, read_only, taken
+from leaseboard.algorithms.arrays import Doubles, Floats, losses, read_only, taken
 from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
 from leaseboard.algorithms.environments.stream import PredictedEnvironment
 from leaseboard.algorithms.errors import DivergedError
@@ -90,6 +90,7 @@ class HoldoutEnvironment(PredictedEnvironment):
     """
 
     kind: ClassVar[str] = "holdout"
+    measured: ClassVar[str] = "test"
 
     def __init__(self, holdout: Holdout, passes: int = 1, budget: int | None = None) -> None:
         self.n_train: int = len(holdout.train.labels)
@@ -101,15 +102,9 @@ class HoldoutEnvironment(PredictedEnvironment):
         )
         self.holdout = replace(holdout, train=train, test=replace(test, labels=test.labels[:0]))
         self._test_labels = test.labels
-        task = "classes" if holdout.classes else holdout.task
-        super().__init__(train.labels, task, most, min(self.n_train, most))
+        super().__init__(train.labels, holdout, most, min(self.n_train, most))
         self._test_error = math.nan
         self._given: Floats | None = None
-
-    @property
-    def metric(self) -> str:
-        """Name of the loss."""
-        return "test_mse" if self.holdout.task == "regression" else "test_error"
 
     def record(self, predictions: Floats) -> Iterator[Measured]:
         """Take the predictions of the next training examples, made before they were learned.
@@ -125,12 +120,9 @@ class HoldoutEnvironment(PredictedEnvironment):
             In the first pass: the progressive loss at the log-spaced points (1, 2, 5 times
             powers of ten, and the end) that were passed.
         """
-        given = taken(predictions, len(self.holdout.classes), at=self.at)
-        stop = self.at + len(given)
-        if stop > self.budget:
-            raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
+        given = self._next(predictions)
         known = given[: max(0, self._end - self.at)]  # of the first pass
-        yield from self._scored(self._answers(known), stop)
+        yield from self._scored(self._answers(known), self.at + len(given))
 
     def skip(self, n_examples: int) -> None:
         """Count examples of a learner that does not report its predictions."""
@@ -224,9 +216,6 @@ def split(
     return (train, test) if order == "shuffled" else (np.sort(train), np.sort(test))
 
 
-Values = NDArray[np.float64]
-
-
 @dataclass(frozen=True, slots=True)
 class SystemFit:
     """Result of one system: a recorded value that is replayed.
@@ -239,7 +228,7 @@ class SystemFit:
         Of the fit alone, all processes of the system counted.
     """
 
-    predictions: Values
+    predictions: Doubles
     cost: Cost
 
 
@@ -270,7 +259,7 @@ class SystemsEnvironment(Environment):
     kind: ClassVar[str] = "systems"
     to_be_spent: ClassVar[bool] = False
 
-    def __init__(self, fits: Fits, truth: Values, task: str, budget: float = 30.0) -> None:
+    def __init__(self, fits: Fits, truth: Doubles, task: str, budget: float = 30.0) -> None:
         super().__init__("cpu_seconds", budget)
         self.task, self._fits, self._truth = task, fits, truth
         self._fit: SystemFit | None = None

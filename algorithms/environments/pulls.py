@@ -163,7 +163,6 @@ class PullsEnvironment(Environment):
         self._trials = trials
         self._spent = Cost()
         self._next = [0] * len(trials.arms)
-        self._n_admitted = len(trials.arms)
         self._champion: int | None = None
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
@@ -190,8 +189,6 @@ class PullsEnvironment(Environment):
     def pull_joint(self, optimiser: str) -> Generator[events.Event, None, Trial]:
         """Run the next trial of an optimiser that chooses the arm itself."""
         n, left = self._joint_pulls[optimiser], self._left()
-        if self.shares:
-            left = max(0.0, left - self._reserve())
         trial = self._trials.joint_trial(optimiser, n, self._limit(left))
         self._joint_pulls[optimiser] += 1
         yield self._lease(trial.arm)
@@ -245,14 +242,14 @@ class PullsEnvironment(Environment):
         What was spent on trials that run ahead of their pulls is gone before it is charged.
         """
         ahead = self._trials.spent_cpu_seconds if self.unit == "cpu_seconds" else 0.0
-        return self.budget - min(self.budget, max(self.at, ahead if self.shares else 0.0))
+        left = self.budget - min(self.budget, max(self.at, ahead if self.shares else 0.0))
+        return max(0.0, left - self._reserve()) if self.shares else left
 
     def _may_take(self, arm: int) -> float:
         """Return what a trial of `arm` may cost."""
         left, waiting = self._left(), self.pulls.count(0)
         if not self.shares:
             return left
-        left = max(0.0, left - self._reserve())
         if waiting == len(self.arms) and self._trials.stoppable and self._trials.stoppable[arm]:
             return left * OF_FIRST
         return left / max(LEAST_TRIALS, waiting if self.pulls[arm] == 0 else 0)
@@ -272,10 +269,10 @@ class PullsEnvironment(Environment):
         elif trial.ended:
             self._next[trial.arm] += 1
         self.at = min(self.budget, self.at + cost)
+        number = len(self.arms) + sum(self.pulls)
         self.pulls[trial.arm] += 1
         feedback = replace(trial, parameters=dict(trial.parameters), test=None, measures={})
         self._spent = self._spent.plus(trial.cpu_seconds, trial.wall_seconds)
-        number, self._n_admitted = self._n_admitted, self._n_admitted + 1
         yield events.ConfigurationAdmitted(
             at=self.at,
             configuration=number,

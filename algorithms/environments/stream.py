@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.arrays import likeliest, losses, read_only, taken
@@ -109,8 +109,8 @@ class PredictedEnvironment(Environment):
     Parameters
     ----------
     labels : ndarray of float32
-    task : str
-        ``classes`` where these are numbers of classes.
+    data : Stream or Holdout
+        Of which the labels are: its task, and its classes if they are numbers of these.
     budget : int
     end : int
         The number of examples that are scored, at which the loss is reported as well.
@@ -118,11 +118,24 @@ class PredictedEnvironment(Environment):
 
     budget: int
     at: int
+    measured: ClassVar[str] = "progressive"
+    """What the loss that is the score is of, as the name of the metric begins."""
 
-    def __init__(self, labels: NDArray[np.float32], task: str, budget: int, end: int) -> None:
+    def __init__(self, labels: NDArray[np.float32], data: Any, budget: int, end: int) -> None:
         super().__init__("examples", budget)
-        self._labels, self._task, self._end = labels, task, end
+        self._labels, self._end, self._n_classes = labels, end, len(data.classes)
+        self._task = "classes" if data.classes else data.task
+        self.metric = f"{self.measured}_{'mse' if data.task == 'regression' else 'error'}"
         self._sum, self._next_point = 0.0, 1
+
+    def _next(self, predictions: ArrayLike, *, probabilities: bool = False) -> NDArray[Any]:
+        """Return predictions of the next examples, checked; ValueError beyond the budget."""
+        given = taken(predictions, self._n_classes, at=self.at, probabilities=probabilities)
+        if self.at + len(given) > self.budget:
+            raise ValueError(
+                f"{self.at + len(given)} predictions on a budget of {self.budget} examples"
+            )
+        return given
 
     @property
     def _progressive(self) -> float:
@@ -180,8 +193,7 @@ class StreamEnvironment(PredictedEnvironment):
         end = n if budget is None else min(budget, n)
         features, labels = map(np.ascontiguousarray, (stream.features, stream.labels))
         self.stream = replace(stream, features=read_only(features), labels=read_only(labels))
-        task = "classes" if stream.classes else stream.task
-        super().__init__(self.stream.labels, task, end, end)
+        super().__init__(self.stream.labels, stream, end, end)
         self.arrival = arrival
         self._recorded = np.empty(self.budget, dtype=np.float32)
         self._certain = np.empty(self.budget if stream.classes else 0)
@@ -208,12 +220,6 @@ class StreamEnvironment(PredictedEnvironment):
             self._cost = session.finish()
 
     @property
-    def metric(self) -> str:
-        """Name of the loss."""
-        regression = self.stream.task == "regression"
-        return "progressive_mse" if regression else "progressive_error"
-
-    @property
     def predictions(self) -> NDArray[np.float32]:
         """Recorded predictions, shape (budget,); not yet meaningful from `at` on.
 
@@ -235,12 +241,9 @@ class StreamEnvironment(PredictedEnvironment):
             The progressive loss at the log-spaced points (1, 2, 5 times powers of ten, and
             the end) that were passed.
         """
-        n_classes = len(self.stream.classes)
-        given = taken(predictions, n_classes, at=self.at, probabilities=True)
-        start, stop = self.at, self.at + len(given)
-        if stop > self.budget:
-            raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
-        known, rows = given, slice(start, stop)
+        known = given = self._next(predictions, probabilities=True)
+        stop, n_classes = self.at + len(given), self._n_classes
+        rows = slice(self.at, stop)
         if n_classes:  # a new class's own prediction is wrong, and has no probability
             labels, new, found = self._labels[rows], self._is_new[rows], likeliest(given)
             known = np.where(new & (found == labels), np.float32(-1), found)
@@ -380,10 +383,7 @@ class OneModel(StreamAlgorithm):
     many_classes: ClassVar[bool] = True
     predicts_pending: ClassVar[bool] = True
 
-    @property
-    def capacity(self) -> int:
-        """One model."""
-        return 1
+    capacity = 1
 
     @abstractmethod
     def model(self, env: StreamEnvironment) -> StreamLearner:
