@@ -218,11 +218,6 @@ cdef class ClassMixture:
                 pool.count()
         return shares
 
-    def train(self, example, number, importance) -> None:
-        """Let the regressions alone learn."""
-        for one in self.regressions:
-            one.learn(example, number, importance)
-
     cpdef void count_class(self, Py_ssize_t number, double importance) noexcept:
         """Let the frequencies alone learn one class."""
         self.counts[0, number] += importance

@@ -47,13 +47,11 @@ class OneVsRest(Saved):
     new_race : callable
         Makes a race for examples of a schema, with labels -1 and 1.
     schema : Schema
-    n_classes : int
-        How many will come, where it is known; the races share memory for so many, else each for
-        those that came when it began.
     declared : int
         0, or 2 where both classes of the first race are known before the first example.
     names : sequence of str
-        Of all classes, by which events name them; none where they are not known.
+        Of all classes that will come, by which events name them; none where they are not known.
+        The races share memory for so many, else each for those that came when it began.
 
     Attributes
     ----------
@@ -82,15 +80,14 @@ class OneVsRest(Saved):
         self,
         new_race: Callable[[Schema], Race],
         schema: Schema,
-        n_classes: int = 0,
         declared: int = 0,
         names: Sequence[str] = (),
     ) -> None:
-        self.new_race, self.schema, self.expected = new_race, schema, n_classes
+        self.new_race, self.schema, self.expected = new_race, schema, len(names)
         self.names = names and (*names, "")  # the first race is there before a second class came
         self.at, self.n_classes = 0, declared
         self.races = [new_race(schema)]
-        self.races[0].share(n_classes + 1)
+        self.races[0].share(self.expected + 1)
         self.mixture = ClassMixture(schema.n_features)
         self.mixture.grow(schema.n_features, declared)
         self.pool: ClassPool | None = None
@@ -266,7 +263,8 @@ class OneVsRest(Saved):
         if number == 2:
             self.pool = self.races[0].release_pool()
             for row, of, weight in zip(rows, self.labels[last], weights, strict=True):
-                self.mixture.train(row, int(of), float(weight))
+                for one in self.mixture.regressions:  # they alone have learned nothing
+                    one.learn(row, int(of), float(weight))
         if self.pool is not None:
             self.pool.grow(self.schema.n_features, self.n_classes)
 

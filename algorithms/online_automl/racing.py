@@ -73,9 +73,7 @@ class Racing(StreamAlgorithm):
         require_finite(stream, budget)
         schema, names = stream.schema.first(stream.width(0)), stream.classes
         race: Any = (
-            OneVsRest(
-                lambda own: self.race(own, seed, stream.task), schema, len(names), names=names
-            )
+            OneVsRest(lambda own: self.race(own, seed, stream.task), schema, names=names)
             if names
             else self.race(schema, seed, stream.task, budget)
         )

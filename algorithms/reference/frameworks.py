@@ -10,7 +10,7 @@ from leaseboard.algorithms.base import Algorithm, Run, settings_of
 from leaseboard.algorithms.environments import samples
 from leaseboard.algorithms.environments.holdout import SystemsAlgorithm, SystemsEnvironment
 from leaseboard.algorithms.environments.samples import Probe
-from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model
+from leaseboard.algorithms.environments.stream import StreamAlgorithm, StreamEnvironment, one_model
 from leaseboard.algorithms.errors import unknown
 
 LEARNERS: dict[str, dict[str, str]] = {
@@ -26,7 +26,7 @@ LEARNERS: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamFramework(Algorithm[StreamEnvironment]):
+class StreamFramework(StreamAlgorithm):
     """Stream learner of another library, in an environment of its own.
 
     It runs where ``leaseboard frameworks install river`` has been, on the rows, the order and the
@@ -55,7 +55,6 @@ class StreamFramework(Algorithm[StreamEnvironment]):
     of predictions within the labels seen so far; it is scored by the squared one.
     """
 
-    environment: ClassVar[str] = "stream"
     predicts_pending: ClassVar[bool] = True
 
     system: str = "river"
@@ -79,10 +78,7 @@ class StreamFramework(Algorithm[StreamEnvironment]):
             return Algorithm.tasks
         return frozenset(("regression" if predicts == "numbers" else "classification",))
 
-    @property
-    def capacity(self) -> int:
-        """One, for all that it holds within."""
-        return 1
+    capacity = 1  # for all that it holds within
 
     def run(self, env: StreamEnvironment, seed: int) -> Run:
         """Record its predictions."""

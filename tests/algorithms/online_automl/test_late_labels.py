@@ -114,7 +114,8 @@ def test_races_and_the_leaderboard_have_ridge_on_the_same_features(classes, feat
     names = tuple(map(str, range(features)))
     schema = Schema(("a",), (tuple(range(features)),), names)
     racing = racing_of("online-automl", {"b": 1})
-    whole = OneVsRest(lambda schema: racing.race(schema, 0, "classification"), schema, classes)
+    given = list(map(str, range(classes)))
+    whole = OneVsRest(lambda schema: racing.race(schema, 0, "classification"), schema, names=given)
     expansion = whole.races[0].ensemble.expansion
     ridge = OnlineRidge().predictor(features, "classification", classes).rest
 
