@@ -216,27 +216,15 @@ def split(
     return (train, test) if order == "shuffled" else (np.sort(train), np.sort(test))
 
 
-@dataclass(frozen=True, slots=True)
-class SystemFit:
-    """Result of one system: a recorded value that is replayed.
-
-    Attributes
-    ----------
-    predictions : ndarray of float64, shape (n_test,)
-        Predictions of the test rows: numbers, or the classes' codes.
-    cost : Cost
-        Of the fit alone, all processes of the system counted.
-    """
-
-    predictions: Doubles
-    cost: Cost
-
-
 class Fits(Protocol):
     """Source of fits: a store that runs what is missing, or a synthetic problem."""
 
-    def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
-        """Return the fit of `system`, which should take at most so many CPU seconds."""
+    def fit(self, system: str, seed: int, seconds: float) -> tuple[Doubles, Cost]:
+        """Return what `system` predicts, fitted in at most so many CPU seconds, and the cost.
+
+        It predicts numbers, or the classes' codes, of the test rows; the cost is of the fit
+        alone, with all processes of the system.
+        """
 
 
 class SystemsEnvironment(Environment):
@@ -262,8 +250,8 @@ class SystemsEnvironment(Environment):
     def __init__(self, fits: Fits, truth: Doubles, task: str, budget: float = 30.0) -> None:
         super().__init__("cpu_seconds", budget)
         self.task, self._fits, self._truth = task, fits, truth
-        self._fit: SystemFit | None = None
-        self._cost = Cost(spent_cpu_seconds=0.0)
+        self._found: Doubles | None = None
+        self._cost: Cost = Cost(spent_cpu_seconds=0.0)
 
     def fit(self, system: str, seed: int) -> None:
         """Let `system` learn and predict, once; the budget is charged its recorded cost.
@@ -273,24 +261,24 @@ class SystemsEnvironment(Environment):
         DivergedError
             If a prediction is not a finite number.
         """
-        if self._fit is not None:
+        if self._found is not None:
             raise ValueError("the test rows were predicted before: they are scored once")
-        fit = self._fits.fit(system, seed, self.budget)
-        if fit.predictions.shape != self._truth.shape or not np.isfinite(fit.predictions).all():
+        found, cost = self._fits.fit(system, seed, self.budget)
+        if found.shape != self._truth.shape or not np.isfinite(found).all():
             raise DivergedError(f"{system} did not predict a finite number for each test row")
-        self._fit, self._cost = fit, fit.cost
-        self.at = min(self.budget, fit.cost.cpu_seconds)
+        self._found, self._cost = found, cost
+        self.at = min(self.budget, cost.cpu_seconds)
 
     def score(self) -> Score:
         """Return the test score, NaN before `fit`."""
         regression = self.task == "regression"
         metric = "test_r2" if regression else "test_accuracy"
-        if self._fit is None:
+        truth, found = self._truth, self._found
+        if found is None:
             return Score(math.nan, metric, "max", self._notes)
-        truth, found = self._truth, self._fit.predictions
         more = of_test(self.task, truth, found, n_classes=1 + int(max(truth.max(), found.max())))
         value = more.get("r2" if regression else "accuracy", 0.0)
-        overrun = max(0.0, self._fit.cost.cpu_seconds / self.budget - 1)
+        overrun = max(0.0, self._cost.cpu_seconds / self.budget - 1)
         return Score(value, metric, "max", {**self._notes, **more, "overrun": overrun})
 
 

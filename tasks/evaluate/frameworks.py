@@ -21,7 +21,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost
-from leaseboard.algorithms.environments.holdout import SystemFit
 from leaseboard.algorithms.environments.samples import ProbeAsked
 from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError
@@ -231,7 +230,7 @@ class SystemFits:
         features = spread_dates(raw, known_dates(raw, self.train))
         self.dataset = replace(self.dataset, features=features)
 
-    def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
+    def fit(self, system: str, seed: int, seconds: float) -> tuple[NDArray[np.float64], Cost]:
         """Return the recorded fit of `system`; it is run if it never was.
 
         Raises
@@ -256,7 +255,7 @@ class SystemFits:
         found, ran = records.once(lambda: (self._run(python, system, seed, seconds), True))
         cpu, wall = found["cpu_seconds"], found["wall_seconds"]
         cost = Cost(cpu, wall, cpu if ran else 0.0, found["peak_memory_mb"])
-        return SystemFit(np.array(found["predictions"], dtype=np.float64), cost)
+        return np.array(found["predictions"], dtype=np.float64), cost
 
     def _run(self, python: Path, system: str, seed: int, seconds: float) -> Record:
         order = self._data() | {

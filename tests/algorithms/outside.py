@@ -4,7 +4,7 @@ import numpy as np
 
 from leaseboard.algorithms import checks
 from leaseboard.algorithms.base import Cost
-from leaseboard.algorithms.environments.holdout import SystemFit, SystemsEnvironment
+from leaseboard.algorithms.environments.holdout import SystemsEnvironment
 from leaseboard.algorithms.environments.samples import ProbeAsked, SamplesEnvironment
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.reference.naive import RunningMean
@@ -61,7 +61,7 @@ class TinySystem:
     def fit(self, system, seed, seconds):
         found = np.arange(100) % 3.0
         found[0] = 2
-        return SystemFit(found, Cost(0.5, 1.0))
+        return found, Cost(0.5, 1.0)
 
 
 own_stream = checks.ENVIRONMENTS["stream"]

@@ -48,7 +48,8 @@ def first_moved(algorithm, labels, kind="numbers"):
     plain, changed = (environment(labels, kind, which) for which in (False, True))
     differs = played(algorithm, plain) != played(algorithm, changed)
     moved = np.flatnonzero(differs.reshape(N, -1).any(axis=1))
-    return int(moved[0]) if len(moved) else N, int((plain.known() <= CUT).sum())
+    known = plain.arrival.known(N, plain.stream.moments)
+    return int(moved[0]) if len(moved) else N, int((known <= CUT).sum())
 
 
 @pytest.mark.parametrize("labels", LABELS)
