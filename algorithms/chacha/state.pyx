@@ -130,6 +130,22 @@ cdef class Steps:
                 return slot
         return -1
 
+    cdef Py_ssize_t lowest(self, double least, Py_ssize_t champion) noexcept nogil:
+        """Return the slot of least upper bound after `least` examples, or -1 for none.
+
+        With a champion it is passed over, and so are those out of S.
+        """
+        cdef Py_ssize_t best = -1
+        for slot in range(self.n_slots):
+            one = self.rows + slot
+            if one.configuration < 0 or one.n < least:
+                continue
+            if champion >= 0 and (slot == champion or one.out != 0):
+                continue
+            if best < 0 or one.upper < self.rows[best].upper:
+                best = slot
+        return best
+
     cpdef Py_ssize_t select(self) noexcept nogil:
         """Return the slot whose model predicts: ``argmin over B + C of L̄`` (Algorithm 1).
 
@@ -137,13 +153,7 @@ cdef class Steps:
         goes on while it lives, then the champion. If the champion is paused, which only an
         ablation allows, the answer is -1: its model starts afresh and has nothing to say.
         """
-        cdef Py_ssize_t best = -1
-        for slot in range(self.n_slots):
-            one = self.rows + slot
-            if one.configuration < 0 or one.n < self.ripe:
-                continue
-            if best < 0 or one.upper < self.rows[best].upper:
-                best = slot
+        cdef Py_ssize_t best = self.lowest(self.ripe, -1)
         if best < 0:
             best = self.slot_of(self.predictor)
         if best < 0:
@@ -206,15 +216,7 @@ cdef class Steps:
         can pass against it. The authors' program chooses it before it asks whether it is ripe, so
         that a fresh challenger can hide a riper one.
         """
-        cdef Py_ssize_t best = -1
-        cdef double least = self.ripe if self.literal else 1.0
-        for slot in range(self.n_slots):
-            # Pass over the champion, those out of S, and those that are too young.
-            one = self.rows + slot
-            if slot == champion or one.configuration < 0 or one.out != 0 or one.n < least:
-                continue
-            if best < 0 or one.upper < self.rows[best].upper:
-                best = slot
+        cdef Py_ssize_t best = self.lowest(self.ripe if self.literal else 1.0, champion)
         if best < 0 or self.rows[best].n < self.ripe:
             return -1
         one = self.rows + champion
