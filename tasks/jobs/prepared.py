@@ -55,6 +55,8 @@ def dump(value: Any, folder: Path) -> None:
 class Prepared:
     """Dataset in a folder of its own, and the parts of an environment in another."""
 
+    reference: str
+    """What was asked for."""
     digest: str
     """Of the content, see `leaseboard.tasks.fetch.dataset`."""
     table: Path
@@ -78,7 +80,7 @@ def cache_dataset(dataset: Dataset, place: Path) -> Prepared:
     folder = place.resolve() / f"table-{named}"
     if not folder.exists():
         dump(dataset, folder)
-    return Prepared(dataset.digest, folder)
+    return Prepared(dataset.reference, dataset.digest, folder)
 
 
 def fetch_into(place: Path, reference: str) -> Prepared:

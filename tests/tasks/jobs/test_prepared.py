@@ -63,8 +63,8 @@ def test_jobs_share_what_is_prepared_alike_and_nothing_else(tmp_path):
 
 
 def test_what_was_made_of_other_data_is_never_taken(tmp_path):
-    alike = dataclasses.replace(JOBS[0], data="synthetic:fried?rows=301&seed=0")
-    other = fetch_into(tmp_path, alike.data)
+    other = fetch_into(tmp_path, "synthetic:fried?rows=301&seed=0")
+    alike = dataclasses.replace(JOBS[0], data=other.reference)
 
     with pytest.raises(DataError, match="was given"):
         run_job(JOBS[0], tmp_path, prepared=prepare(other, alike))
