@@ -232,8 +232,9 @@ def _tagged(value: Any, arrays: Arrays) -> Any:
     if type(value) is np.datetime64:
         return {_DATE: str(value)}
     if type(value) in _CONTAINERS.values():
+        ordered = value if isinstance(value, list | tuple) else sorted(value, key=repr)
         # most are of such values, for which no call is made
-        items = [item if type(item) in _SAME else _tagged(item, arrays) for item in value]
+        items = [item if type(item) in _SAME else _tagged(item, arrays) for item in ordered]
         return items if type(value) is list else {f"${type(value).__name__}": items}
     if type(value) is dict:
         if all(type(key) is str and not key.startswith("$") for key in value):
