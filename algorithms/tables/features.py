@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.online.schema import Origin, Schema, hash_name
+from leaseboard.algorithms.online.schema import Origin, Schema, hash_name, murmur3
 from leaseboard.algorithms.tables.row_reader import FEW, MISSING, RowReader, indicator, new_gaps
 from leaseboard.algorithms.tables.values import (
     LONGEST_LABEL,
@@ -52,7 +52,9 @@ def code_of(text: str) -> float:
     >>> code_of("94110") < code_of("94111"), round(code_of("berlin"), 3)
     (True, 0.89)
     """
-    return (hash_name(text, 0) % CODES + 1) / CODES
+    number = hash_name(text, 0)
+    # Of numbers that are large the last digits may be alike.
+    return ((number if number < CODES else murmur3(text.encode(), 0)) % CODES + 1) / CODES
 
 
 Example = Mapping[Hashable, Any]
@@ -68,7 +70,7 @@ BUCKETS = 16
 """The columns that all its other texts share."""
 
 CODES = 2**20
-"""The numbers that texts of a name with more may have, by which models distinguish them."""
+"""The numbers that they may have, by which trees distinguish them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,10 @@ class FeatureMap:
     ``name hour`` and ``name weekday``, and the numbers ``name year sine`` and ``name year cosine``
     of the day of the year and ``name days`` since the first date that was learned. What
     was never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts,
-    the later ones share `BUCKETS` columns, into which they are hashed, and from then on one more
-    has the `code_of` each text. From the first text of more than `LONGEST_LABEL` characters on, a
-    name's texts are free text: their words, hashed into `WORDS` columns.
+    the later ones share `BUCKETS` columns, into which they are hashed; one more has the `code_of`
+    each, and one is 0: `leaseboard.algorithms.online_automl.safe.texts` writes there. From the
+    first text of more than `LONGEST_LABEL` characters on, a name's texts are free text: their
+    words, hashed into `WORDS` columns.
 
     None and NaN are a missing value: in its place is what the examples before let expect, and if
     few others have one, a feature ``name is missing`` marks it from the first gap on
@@ -192,8 +195,9 @@ class FeatureMap:
             is_text = isinstance(content, str)
             if isinstance(content, str):
                 key, number = self._key_of(space, name, part, content), 1.0
-                if key[1] != f"{part}={content}" or (space, f"{part}#code") in self._columns:
-                    parts.append((f"{part}#code", code_of(content)))  # the loop reads it, too
+                if key[1] != f"{part}={content}":
+                    # The loop reads both, too.
+                    parts += [(f"{part}#code", code_of(content)), (f"{part}#effect", 0.0)]
             else:
                 key, number = (space, part), content
             known = self._origin(key)
@@ -238,7 +242,7 @@ class FeatureMap:
     def _column_of_text(self, name: str, text: str) -> tuple[int, int, float] | None:
         """Return the column of a text of the feature `name`; that of its code, and the code.
 
-        The second is -1 where texts have no codes yet. None if it needs a closer look.
+        The second is -1 where the first is of this text alone. None if it needs a closer look.
         """
         if len(text) > LONGEST_LABEL or ("", f"{name} words#0") in self._columns:
             return None
@@ -246,10 +250,10 @@ class FeatureMap:
         known = self._columns.get(key)
         if known is None or (known.origin.column, known.origin.part) != (name, ""):
             return None
+        if key[1] == f"{name}={text}":
+            return known.place, -1, 0.0
         coded = self._columns.get(("", f"{name}#code"))
-        if coded is None:
-            return (known.place, -1, 0.0) if key[1] == f"{name}={text}" else None
-        return known.place, coded.place, code_of(text)
+        return None if coded is None else (known.place, coded.place, code_of(text))
 
     def unknown(self, values: Values) -> dict[Key, Origin]:
         """Return the keys of `values` that have no column yet, with what each is made of.

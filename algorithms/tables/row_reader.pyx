@@ -95,15 +95,15 @@ cdef class RowReader:
     gaps : ndarray of float64, shape (6, n_features)
         See `new_gaps`.
     column_of_text : callable
-        Returns the column of a name and a text, the column of its code, -1 if there is none, and
-        the code; None if the text needs a closer look.
+        Returns the column of a name and a text, the column of its code, -1 if the first is of this
+        text alone, and the code; None if the text needs a closer look.
 
     Attributes
     ----------
     example : ndarray of float32, shape (n_features,)
         The row that was read last.
     texts : dict of str to dict
-        Of each name the columns of the texts that were read and have no code.
+        Of each name the columns of the texts that were read and have their own.
     """
 
     def __init__(self, dict numbers, double[:, ::1] gaps, column_of_text):
@@ -201,7 +201,7 @@ cdef Py_ssize_t _text(RowReader reader, Py_ssize_t place, object text) except -2
     if answer is None:
         return -1
     column, coded, code = answer
-    if coded < 0:  # any number of texts have codes
+    if coded < 0:  # any number of texts share one of the others
         reader._texts_at[place] = reader.texts.setdefault(name, {})
         (<dict>reader._texts_at[place])[held] = column
     elif reader._came[coded] == reader._number:

@@ -302,6 +302,8 @@ def number_of(value: SupportsFloat) -> float:
 
 def copied(value: Any) -> Any:
     """Return a copy of a value that no one else can change; None if it is missing."""
+    if type(value) is float:  # most are, and no one can change it
+        return value
     value = standard_value(value)
     if isinstance(value, str):
         return str(value)

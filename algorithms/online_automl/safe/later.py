@@ -282,9 +282,10 @@ def _lags(
     seen, said, lost = int(known.scale[COUNT]), [mean, mean], [2.0 * loss, 2.0 * loss]
     begin = -seen % LONGEST
     for k, lag in enumerate((1 + age, period * -(-(1 + age) // period))):
-        ago = season_ago if k and period > 1 and season_ago is not None else [lag - age - 1]
-        if len(ago):
-            said[k] = float(known.past[begin + np.array(ago)].mean())
+        if k and period > 1 and season_ago is not None:
+            said[k] = float(known.past[begin + season_ago].mean()) if len(season_ago) else mean
+        else:
+            said[k] = float(known.past[begin + lag - age - 1])
         if lag <= LONGEST and 2 * lag <= seen:
             lost[k] = float(known.losses[lag]) / (seen - lag)
     return said, lost

@@ -229,14 +229,13 @@ cdef class OneExample(RowCalls):
     cdef readonly Row row
     cdef readonly Ensemble ensemble
     cdef Py_ssize_t round_length
-    cdef float[::1] shown
+    cdef float[::1] written  # the example with the effects of its texts
 
     def __init__(self, race, float[::1] example):
         super().__init__(example)
         self.ensemble, self.round_length = race.ensemble, race.round_length
-        coded = len(self.ensemble.texts.columns) > 0
-        self.shown = np.zeros(len(example), np.float32) if coded else example
-        self.row = Row(self.shown, self.ensemble.b)
+        self.written = np.zeros_like(example) if self.ensemble.texts.n_columns else example
+        self.row = Row(self.written, self.ensemble.b)
 
     cdef double predict_row(self) except? -1:
         self.take(False)
@@ -253,11 +252,13 @@ cdef class OneExample(RowCalls):
         self.row.learns = learns
         self.row.looked = self.repeats() and learns and self.ensemble.looked is self
         self.ensemble.looked = None if learns else self
-        self.ensemble.texts.express(self.example, self.shown)
+        cdef double seen = self.ensemble.at
+        if self.ensemble.texts.n_columns:
+            self.ensemble.texts.write(self.example, self.written, seen)
         self.ensemble.take(self.row)
-        if learns and self.row.importance > 0.0:
+        if learns and self.row.importance > 0.0:  # another example teaches nothing
             above = self.row.shown - self.ensemble.expansion._scale[MEAN]
-            self.ensemble.texts.learn(self.example, above, self.row.importance)
+            self.ensemble.texts.learn(above, self.row.importance, seen)
 
 
 @cython.final

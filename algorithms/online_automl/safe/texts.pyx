@@ -1,14 +1,16 @@
 """Effects of texts: by how much the labels with a city, an airport or a product differ from others.
 
-Of a column of many texts the first ones have features of their own; the others have a code, which
-distinguishes them and whose order means nothing (`leaseboard.algorithms.tables.features`). In the
-place of a text's code models see its *effect* on labels y, whose mean was m when each was learned
-with importance w,
+Of a column of many texts the first ones have features of their own; later ones share some, and have
+a code (`leaseboard.algorithms.tables.features`), from which neither linear models nor trees learn
+hundreds of levels. So from the first code on, models also see the *effect* of each text of the
+column on labels y,
 
     effect = Σ w (y - m) / (Σ w + `PRIOR`),
 
-by the examples before alone, so that no example knows of its own label [1]_. It is 0 for a text
-that is new.
+where m is the mean of all labels so far, and the weight w of a label is its importance times
+exp(-n / `MEMORY`), n examples later, since a text's level may change. The sums are of labels that
+were learned before, so an example does not know of its own [1]_. The effect of a text that is new,
+or missing, is 0.
 
 References
 ----------
@@ -20,16 +22,25 @@ import numpy as np
 
 from libc.string cimport memcpy
 
+from leaseboard.algorithms.elementary cimport exp
+
+from leaseboard.algorithms.tables.features import CODES, MOST_VALUES
+
 PRIOR = 1.0
-"""Examples with the mean label as which it counts that little is known of a text."""
+"""Labels at the mean that are added to those of each text."""
 
-MOST = 50_000
-"""Texts whose effects are remembered, the first ones."""
+MEMORY = 5000.0
+"""Examples after which a label weighs 1/e."""
 
-cdef double _PRIOR = PRIOR
+SLOTS = 2**16
+"""Sums of a column; texts whose codes are equal modulo this share one."""
+
+cdef double _PRIOR = PRIOR, _MEMORY = MEMORY, _CODES = CODES
+cdef Py_ssize_t _SLOTS = SLOTS
 
 cdef enum:
-    WEIGHT, ABOVE  # of each text: Σ w and Σ w (y - m)
+    # Of each text: Σ w and Σ w (y - m) when it came last, and how many examples there were then.
+    WEIGHT, ABOVE, LAST, N_FIELDS
 
 
 cdef class TextEffects:
@@ -42,19 +53,29 @@ cdef class TextEffects:
 
     Attributes
     ----------
-    columns : ndarray of int64
-        Which features are codes.
-    learned : tuple of ndarray of float64, shapes (n_texts,) and (n_texts, 2)
-        Of each text its column and code, as one number, and its sums.
+    n_columns : int
+    learned : tuple of ndarray, shapes (n_texts,) and (n_texts, 3)
+        Where something was learned, and what: see `WEIGHT` and those after it.
     """
 
     kept = ("learned",)
 
     def __init__(self, origins):
         codes = [j for j, each in enumerate(origins) if each.part == "code"]
-        self.columns = self._columns = np.array(codes, dtype=np.int64)
-        self._at = np.full(len(codes), -1, dtype=np.int64)
-        self.places, self.sums = {}, np.zeros((1, 2))
+        effects = [j for j, each in enumerate(origins) if each.part == "effect"]
+        own = np.full((len(codes), MOST_VALUES), -1, dtype=np.int64)
+        for k, code in enumerate(codes):
+            column = origins[code].column
+            # Those of texts of their own came before those that are shared.
+            texts = [j for j, of in enumerate(origins) if of.column == column and of.value]
+            texts = texts[:MOST_VALUES]
+            own[k, : len(texts)] = texts
+        self.n_columns = len(codes)
+        # A column's code and effect come at once, so both are in one order.
+        self._codes, self._effects = np.array([codes, effects], dtype=np.int64)
+        self._own = own
+        self._sums = np.zeros((self.n_columns, SLOTS + MOST_VALUES, N_FIELDS))
+        self._at = np.full(self.n_columns, -1, dtype=np.int64)
 
     def grow(self, origins):
         """Go on with more features, which were 0 until now."""
@@ -64,43 +85,43 @@ cdef class TextEffects:
 
     @property
     def learned(self):
-        keys = np.array([*self.places], dtype=np.float64)
-        return keys, np.array(self.sums[: len(keys)])
+        sums = np.asarray(self._sums).reshape(-1, N_FIELDS)
+        places = np.flatnonzero(sums[:, WEIGHT])
+        return places, sums[places]
 
     @learned.setter
     def learned(self, found):
-        keys, sums = found
-        self.places = {key: place for place, key in enumerate(keys.tolist())}
-        self.sums = np.zeros((max(1, len(keys)), 2))
-        np.asarray(self.sums)[: len(keys)] = sums
+        places, sums = found
+        np.asarray(self._sums).reshape(-1, N_FIELDS)[places] = sums
 
-    cdef int express(self, const float[::1] given, float[::1] shown) except -1:
-        if self._columns.shape[0] == 0:
-            return 0
-        memcpy(&shown[0], &given[0], given.shape[0] * sizeof(float))
-        for k in range(self._columns.shape[0]):
-            j = self._columns[k]
+    cdef void write(
+        self, const float[::1] example, float[::1] written, double seen
+    ) noexcept nogil:
+        cdef Py_ssize_t k, i, own
+        memcpy(&written[0], &example[0], example.shape[0] * sizeof(float))
+        for k in range(self._effects.shape[0]):
+            # Where the text's sums are: by its code, or else by the feature that is its own.
             self._at[k] = -1
-            if given[j] == 0.0:
-                continue
-            place = self.places.get(<double>j + given[j])
-            if place is not None:
-                sums = &self.sums[<Py_ssize_t>place, 0]
-                shown[j] = <float>(sums[ABOVE] / (sums[WEIGHT] + _PRIOR))
-                self._at[k] = place
+            if example[self._codes[k]] > 0.0:
+                self._at[k] = <Py_ssize_t>(example[self._codes[k]] * _CODES) % _SLOTS
             else:
-                shown[j] = 0.0
-
-    cdef int learn(self, const float[::1] given, double above, double importance) except -1:
-        for k in range(self._columns.shape[0]):
-            j = self._columns[k]
-            # A text that is new has a place, where there is room, which is doubled.
-            if given[j] != 0.0 and self._at[k] < 0 and len(self.places) < MOST:
-                self._at[k] = len(self.places)
-                self.places[<double>j + given[j]] = self._at[k]
-                if self._at[k] == self.sums.shape[0]:
-                    self.sums = np.pad(self.sums, ((0, self._at[k]), (0, 0)))
+                for i in range(self._own.shape[1]):
+                    own = self._own[k, i]
+                    if own >= 0 and example[own] != 0.0:
+                        self._at[k] = _SLOTS + i
+            written[self._effects[k]] = 0.0
             if self._at[k] >= 0:
-                sums = &self.sums[self._at[k], 0]
-                sums[WEIGHT] += importance
-                sums[ABOVE] += importance * above
+                sums = &self._sums[k, self._at[k], 0]
+                kept = exp((sums[LAST] - seen) / _MEMORY)
+                written[self._effects[k]] = <float>(
+                    kept * sums[ABOVE] / (kept * sums[WEIGHT] + _PRIOR)
+                )
+
+    cdef void learn(self, double above, double importance, double seen) noexcept nogil:
+        for k in range(self._effects.shape[0]):
+            if self._at[k] >= 0:
+                sums = &self._sums[k, self._at[k], 0]
+                kept = exp((sums[LAST] - seen) / _MEMORY)
+                sums[WEIGHT] = kept * sums[WEIGHT] + importance
+                sums[ABOVE] = kept * sums[ABOVE] + importance * above
+                sums[LAST] = seen

@@ -26,6 +26,7 @@ from leaseboard.algorithms.online_automl.safe.predictor import SingleExample
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.values import (
+    LONGEST_LABEL,
     importance_of,
     importances_of,
     is_gap,
@@ -88,7 +89,7 @@ class OnlineModel:
             raise UsageError(unknown("entity column", self.entity, [*map(str, x)]))
         value = standard_value(x[key].item() if isinstance(x[key], np.number) else x[key])
         text = "" if is_gap(value) else text_of(value)
-        x = {**x, key: text or None}
+        x = {**x, key: text[:LONGEST_LABEL] or None}
         number = self._entities.get(text, 0)
         if learns and text and not number and len(self._entities) < MOST_ENTITIES:
             self._features.values(x)  # refused before anything is changed

@@ -1,6 +1,6 @@
 """Effects of texts: of the labels before alone, bounded, and worth their column."""
 
-from unittest import mock
+import pickle
 
 import numpy as np
 import pytest
@@ -8,55 +8,49 @@ import pytest
 from leaseboard import OnlineAutoMLClassifier, OnlineAutoMLRegressor
 from leaseboard.algorithms.online.schema import Origin, Schema
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
-from leaseboard.algorithms.online_automl.safe import texts
 from leaseboard.algorithms.online_automl.safe.scale import MEAN
-
-CODES = np.arange(1, 41) / 64
+from leaseboard.algorithms.online_automl.safe.texts import MEMORY, PRIOR
+from leaseboard.algorithms.tables.features import CODES
 
 
 def coded_race():
-    """Return a race on a number and the codes of two columns of texts."""
-    origins = Origin("x"), Origin("city", "code"), Origin("shop", "code")
-    columns, names = ((0, 1, 2),), ("x", "city#code", "shop#code")
-    schema = Schema(namespaces=("a",), columns=columns, features=names, origins=origins)
+    """Return a race on a number, two texts with features of their own, and two codes."""
+    origins = (
+        Origin("x"), Origin("city", "", "a"), Origin("city", "", "b"), Origin("city", "code"),
+        Origin("city", "effect"), Origin("shop", "code"), Origin("shop", "effect"),
+    )  # fmt: skip
+    names = tuple(map(str, range(len(origins))))
+    schema = Schema(namespaces=("a",), columns=((*range(7),),), features=names, origins=origins)
     race = OnlineAutoML(b=3).race(schema, 0, "regression")
     list(race.open())
+    race.bind()
     return race
 
 
 def test_an_effect_is_how_far_labels_before_were_above_the_mean_of_all():
-    race, random, sums = coded_race(), np.random.RandomState(0), {}
-    race.bind()
-    for _ in range(600):
-        city, shop = random.choice(CODES, 2) * (random.rand(2) > 0.1)  # 0 is no text
-        row, label = np.array([random.rand(), city, shop], np.float32), random.randn()
-        importance = random.choice([0.0, 1.0, 2.0])
+    race, random, known = coded_race(), np.random.RandomState(0), []
+    for t in range(500):
+        city, shop = random.randint(24), random.randint(20)  # 0 is none
+        row = np.zeros(7, np.float32)
+        row[[0, 5]] = random.rand(), 1000 * shop / CODES
+        if city:
+            row[city if city < 3 else 3] = 1.0 if city < 3 else 1000 * city / CODES
         race.predict(row)
 
-        by_hand = [sums.get((j, row[j]), np.zeros(2)) for j in (1, 2)]
-        wanted = [above / (weight + texts.PRIOR) for weight, above in by_hand]
-        np.testing.assert_allclose(race.calls.row.example[1:], wanted, rtol=1e-5, atol=1e-7)
+        written = np.array(race.calls.row.example)
+        for place, text in ((4, city), (6, shop)):
+            same = [each for each in known if text and each[place] == text]
+            weights = np.array([each["w"] * np.exp((each["t"] - t) / MEMORY) for each in same])
+            above = weights @ np.array([each["above"] for each in same])
+            assert written[place] == pytest.approx(above / (weights.sum() + PRIOR), abs=1e-6)
+        written[[4, 6]] = 0.0
+        assert written.tolist() == row.tolist()
 
+        label, importance = random.randn(), random.choice([0.0, 1.0, 2.0])
         race.calls.learn(label, importance)
         above = race.calls.row.shown - race.ensemble.expansion.scale[MEAN]
-        for j, before in zip((1, 2), by_hand, strict=True):
-            if row[j]:
-                sums[j, row[j]] = before + importance * np.array([1.0, above])
-    assert len(race.ensemble.texts.learned[0]) == 2 * len(CODES)
-
-
-def test_of_more_texts_than_are_remembered_the_first_have_effects():
-    race = coded_race()
-    race.bind()
-    with mock.patch.object(texts, "MOST", 10):
-        for t in range(80):
-            race.predict(np.array([0.0, CODES[t % 40], 0.0], np.float32))
-            race.calls.learn(float(t % 40), 1.0)
-    keys, sums = race.ensemble.texts.learned
-    assert keys.tolist() == (1.0 + CODES[:10]).tolist()
-    assert sums[:, 0].tolist() == [2.0] * 10
-    race.predict(np.array([0.0, CODES[20], 0.0], np.float32))
-    assert race.calls.row.example[1] == 0.0
+        if importance:
+            known.append({4: city, 6: shop, "t": t, "w": importance, "above": above})
 
 
 def cities(n, k):
@@ -85,3 +79,27 @@ def test_texts_without_columns_of_their_own_are_predicted_by_their_labels(model,
         lost.append(0.0 if said is None else (said - label) ** 2)
         model.learn_one(row, label)
     assert np.mean(lost[2000:]) < most
+
+
+def test_a_text_that_decides_how_a_number_counts_is_distinguished_still():
+    random = np.random.RandomState(0)
+    turns, missed = random.randint(2, size=60), []
+    model = OnlineAutoMLClassifier()
+    for _ in range(4000):
+        city, x = random.randint(60), random.randn()
+        row, label = {"city": f"city {city}", "x": x}, int((x > 0) ^ turns[city])
+        missed.append(model.predict_one(row) != label)
+        model.learn_one(row, label)
+    assert np.mean(missed[3000:]) < 0.05  # all effects are 0
+
+
+def test_a_copy_goes_on_with_the_same_effects():
+    rows, labels = cities(1200, 200)
+    model = OnlineAutoMLRegressor()
+    for row, label in zip(rows[:800], labels[:800].tolist(), strict=True):
+        model.learn_one(row, label)
+    double = pickle.loads(pickle.dumps(model))
+    for row, label in zip(rows[800:], labels[800:].tolist(), strict=True):
+        assert double.predict_one(row) == model.predict_one(row)
+        double.learn_one(row, label)
+        model.learn_one(row, label)
