@@ -29,7 +29,7 @@ from leaseboard.algorithms.tables.features import CODES, MOST_VALUES
 PRIOR = 1.0
 """Labels at the mean that are added to those of each text."""
 
-MEMORY = 5000.0
+MEMORY = 20_000.0
 """Examples after which a label weighs 1/e."""
 
 SLOTS = 2**16
