@@ -7,15 +7,16 @@ import functools
 import hashlib
 import importlib.util
 import re
-import runpy
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
@@ -72,6 +73,13 @@ def place(error: BaseException) -> str:
     return lines[-1] if lines else ""
 
 
+class _UserFileLoader(SourceFileLoader):
+    """Loader of the present source of a file: older compiled code is not read."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def import_file(path: Path, what: str) -> ModuleType:
     """Return the module in `path`, executed once in a process unless the file changes.
 
@@ -99,14 +107,19 @@ def import_file(path: Path, what: str) -> ModuleType:
     name = f"users_{path.stem}_{digest.hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
+    spec = spec_from_loader(name, loader := _UserFileLoader(name, str(path)))
+    assert spec is not None
+    module = sys.modules[name] = module_from_spec(spec)
     executed.add(path)
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    with blaming(path):
-        found = runpy.run_path(str(path), run_name=name)
-    module = sys.modules[name] = ModuleType(name)
-    vars(module).update(found)
+    try:
+        with blaming(path):
+            loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 
@@ -159,6 +172,11 @@ def discovered() -> tuple[Plugin, ...]:
     """Return all plugins, by name and distribution, also those of one name."""
     found = map(Plugin, metadata.entry_points(group="leaseboard.algorithms"))
     return tuple(sorted(found, key=lambda each: (each.name, each.source)))
+
+
+def names() -> list[str]:
+    """Return the names of the plugins."""
+    return list(dict.fromkeys(each.name for each in discovered()))
 
 
 def find(name: str) -> Plugin | None:

@@ -11,7 +11,7 @@ from typing import Any
 from leaseboard.algorithms import plugins
 from leaseboard.algorithms.base import Algorithm, configured, setting_names
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.plugins import Plugin, blaming, discovered, import_file
+from leaseboard.algorithms.plugins import Plugin, blaming, import_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def file_of(name: str) -> Path | None:
 def entry(name: str) -> Entry:
     """Return the entry of `name`; raise UsageError with the nearest name if it is unknown."""
     if name not in _BY_NAME:
-        raise unknown("algorithm", name, {*_BY_NAME, *(each.name for each in discovered())})
+        raise unknown("algorithm", name, [*_BY_NAME, *plugins.names()])
     return _BY_NAME[name]
 
 
