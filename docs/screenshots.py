@@ -57,7 +57,7 @@ def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
     """Take the suite's jobs, its leaderboards over time, five jobs, and a job's run."""
     from mlflow import MlflowClient
 
-    from leaseboard.tasks.track.records import JOBS, SUITES, runs_link
+    from leaseboard.tasks.track.records import JOBS, NIGHTS, runs_link
 
     client = MlflowClient(address)
     experiment = client.get_experiment_by_name(suite)
@@ -67,7 +67,7 @@ def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
     training = "workflowType=machine_learning"
     for name, place, sign in (
         ("jobs", runs_link(number, JOBS), "text=matching runs"),
-        ("charts", runs_link(number, SUITES, compareRunsMode="CHART"), ".main-svg"),
+        ("charts", runs_link(number, NIGHTS, compareRunsMode="CHART"), ".main-svg"),
         (
             "compare",
             f'#/compare-runs?runs={ids}&experiments=["{number}"]&{training}',

@@ -200,8 +200,12 @@ class StreamEnvironment(PredictedEnvironment):
         self._is_new = np.zeros(n, dtype=bool)
         if stream.classes:
             _, first, places = np.unique(stream.labels, return_index=True, return_inverse=True)
-            self._is_new = first[places] >= arrival.known(n, stream.moments)
+            self._is_new = first[places] >= self.known()
         self._outside = outside
+
+    def known(self) -> NDArray[np.int64]:
+        """Return how many labels are known when each example is predicted."""
+        return self.arrival.known(len(self.stream.labels), self.stream.moments)
 
     @contextmanager
     def outsider(self, system: str, learner: str, seed: int) -> Iterator[Any]:

@@ -138,11 +138,14 @@ class Origin:
         What of it, such as ``hour``; empty for its values themselves.
     value : str
         Where the feature is 1; empty if it is a number.
+    space : str
+        The namespace as it is given; empty if none is.
     """
 
     column: str
     part: str = ""
     value: str = ""
+    space: str = ""
 
 
 @dataclass(frozen=True, slots=True)

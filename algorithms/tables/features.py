@@ -5,7 +5,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -92,7 +92,7 @@ class FeatureMap:
     of the day of the year and ``name days`` since the first date that was learned. What
     was never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts,
     the later ones share `BUCKETS` columns, into which they are hashed; one more has the `code_of`
-    each, and one is 0: `leaseboard.algorithms.online_automl.safe.texts` writes there. From the
+    each, and one is 0: `leaseboard.algorithms.online_automl.safe.texts` fills it. From the
     first text of more than `LONGEST_LABEL` characters on, a name's texts are free text: their
     words, hashed into `WORDS` columns.
 
@@ -287,7 +287,8 @@ class FeatureMap:
         homes = self._homes(sum(not space for space, _ in keys))
         for (space, name), of in keys.items():
             home = vw_name(space or next(homes))
-            self._columns[space, name] = Feature(len(self._columns), home, vw_name(name), of)
+            place, origin = len(self._columns), replace(of, space=space)
+            self._columns[space, name] = Feature(place, home, vw_name(name), origin)
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_reader()
 

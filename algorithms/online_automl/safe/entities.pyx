@@ -88,7 +88,7 @@ cdef class Entities(Buffers):
     gamma : float
         What a loss is worth one example later.
     number : ndarray of int64, shape (1,), optional
-        Where the column is named, and features do not show the entity: that of the next example.
+        Where the column is named: that of the next example.
 
     Attributes
     ----------

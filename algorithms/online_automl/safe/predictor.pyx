@@ -74,7 +74,7 @@ cdef class Ensemble:
     kept = "at", "known", "expansion", "texts", "intervals", "log_odds", "pool"
 
     cdef readonly Pool models
-    cdef readonly object baselines
+    cdef readonly object origins, baselines
     cdef readonly bint classes
     cdef readonly Py_ssize_t b
     cdef readonly double gamma
@@ -94,7 +94,7 @@ cdef class Ensemble:
         self, models, origins, Py_ssize_t n_features, Py_ssize_t b, *, double gamma, bint classes,
         levels=(), seed=0,
     ):
-        self.models, self.entities = models, []
+        self.models, self.origins, self.entities = models, origins, []
         self.b, self.gamma, self.classes = b, gamma, classes
         self.expansion, self.texts = FeatureExpansion(n_features, classes), TextEffects(origins)
         self.baselines = self._protected(n_features)
@@ -111,6 +111,7 @@ cdef class Ensemble:
     def share(self, n_features, shares):
         """Share memory for examples with others, so many in all, before anything is learned."""
         self.expansion = FeatureExpansion(n_features, self.classes, shares)
+        self.texts = TextEffects(self.origins, shares)
 
     def grow(self, origins, n_features):
         """Go on with more features, which were 0 until now."""
@@ -256,7 +257,7 @@ cdef class OneExample(RowCalls):
         if self.ensemble.texts.n_columns:
             self.ensemble.texts.write(self.example, self.written, seen)
         self.ensemble.take(self.row)
-        if learns and self.row.importance > 0.0:  # another example teaches nothing
+        if learns and self.row.importance > 0.0:  # else it teaches nothing
             above = self.row.shown - self.ensemble.expansion._scale[MEAN]
             self.ensemble.texts.learn(above, self.row.importance, seen)
 

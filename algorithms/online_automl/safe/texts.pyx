@@ -2,15 +2,14 @@
 
 Of a column of many texts the first ones have features of their own; later ones share some, and have
 a code (`leaseboard.algorithms.tables.features`), from which neither linear models nor trees learn
-hundreds of levels. So from the first code on, models also see the *effect* of each text of the
-column on labels y,
+hundreds of levels. So models also see the *effect* of each text of the column on labels y,
 
     effect = Σ w (y - m) / (Σ w + `PRIOR`),
 
-where m is the mean of all labels so far, and the weight w of a label is its importance times
+where m is the mean of all labels until then, and the weight w of a label is its importance times
 exp(-n / `MEMORY`), n examples later, since a text's level may change. The sums are of labels that
-were learned before, so an example does not know of its own [1]_. The effect of a text that is new,
-or missing, is 0.
+were learned before, so an example does not know of its own [1]_, and begin with the first code. The
+effect of a text that is new, or missing, is 0.
 
 References
 ----------
@@ -32,11 +31,12 @@ PRIOR = 1.0
 MEMORY = 20_000.0
 """Examples after which a label weighs 1/e."""
 
-SLOTS = 2**16
-"""Sums of a column; texts whose codes are equal modulo this share one."""
+SLOTS, FEWEST = 2**16, 2**10
+"""Sums of a column in all races together, and in each at least. Texts share one if their numbers,
+`leaseboard.algorithms.tables.features.CODES` times their codes, are equal modulo those of a race.
+"""
 
 cdef double _PRIOR = PRIOR, _MEMORY = MEMORY, _CODES = CODES
-cdef Py_ssize_t _SLOTS = SLOTS
 
 cdef enum:
     # Of each text: Σ w and Σ w (y - m) when it came last, and how many examples there were then.
@@ -50,6 +50,8 @@ cdef class TextEffects:
     ----------
     origins : sequence of Origin
         Of the features.
+    shares : int
+        How many there are of these, one for each class: together they have bounded memory.
 
     Attributes
     ----------
@@ -60,28 +62,31 @@ cdef class TextEffects:
 
     kept = ("learned",)
 
-    def __init__(self, origins):
-        codes = [j for j, each in enumerate(origins) if each.part == "code"]
-        effects = [j for j, each in enumerate(origins) if each.part == "effect"]
-        own = np.full((len(codes), MOST_VALUES), -1, dtype=np.int64)
-        for k, code in enumerate(codes):
-            column = origins[code].column
-            # Those of texts of their own came before those that are shared.
-            texts = [j for j, of in enumerate(origins) if of.column == column and of.value]
-            texts = texts[:MOST_VALUES]
-            own[k, : len(texts)] = texts
+    def __init__(self, origins, shares=1):
+        self.shares, self.slots = shares, max(FEWEST, SLOTS // shares)
+        codes = {(of.space, of.column): j for j, of in enumerate(origins) if of.part == "code"}
+        effects = {(of.space, of.column): j for j, of in enumerate(origins) if of.part == "effect"}
+        own = {column: [] for column in codes}
+        for j, of in enumerate(origins):
+            if (of.space, of.column) in own and of.value and not of.part:
+                own[of.space, of.column].append(j)
         self.n_columns = len(codes)
-        # A column's code and effect come at once, so both are in one order.
-        self._codes, self._effects = np.array([codes, effects], dtype=np.int64)
-        self._own = own
-        self._sums = np.zeros((self.n_columns, SLOTS + MOST_VALUES, N_FIELDS))
+        self._codes = np.array([*codes.values()], dtype=np.int64)
+        self._effects = np.array([effects[column] for column in codes], dtype=np.int64)
+        places = np.full((self.n_columns, MOST_VALUES), -1, dtype=np.int64)
+        for row, its in zip(places, own.values(), strict=True):
+            its = its[:MOST_VALUES]  # those of one text came before those that are shared
+            row[: len(its)] = its
+        self._own = places
+        self._sums = np.zeros((self.n_columns, self.slots + MOST_VALUES, N_FIELDS))
         self._at = np.full(self.n_columns, -1, dtype=np.int64)
 
     def grow(self, origins):
         """Go on with more features, which were 0 until now."""
-        before = self.learned
-        self.__init__(origins)
-        self.learned = before
+        if sum(of.part == "code" for of in origins) > self.n_columns:
+            before = self.learned
+            self.__init__(origins, self.shares)
+            self.learned = before
 
     @property
     def learned(self):
@@ -103,12 +108,12 @@ cdef class TextEffects:
             # Where the text's sums are: by its code, or else by the feature that is its own.
             self._at[k] = -1
             if example[self._codes[k]] > 0.0:
-                self._at[k] = <Py_ssize_t>(example[self._codes[k]] * _CODES) % _SLOTS
+                self._at[k] = <Py_ssize_t>(example[self._codes[k]] * _CODES) % self.slots
             else:
                 for i in range(self._own.shape[1]):
                     own = self._own[k, i]
                     if own >= 0 and example[own] != 0.0:
-                        self._at[k] = _SLOTS + i
+                        self._at[k] = self.slots + i
             written[self._effects[k]] = 0.0
             if self._at[k] >= 0:
                 sums = &self._sums[k, self._at[k], 0]

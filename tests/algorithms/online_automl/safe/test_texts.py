@@ -1,6 +1,7 @@
-"""Effects of texts: of the labels before alone, bounded, and worth their column."""
+"""Effects of texts: of the labels before alone, and worth their column."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,16 +13,24 @@ from leaseboard.algorithms.online_automl.safe.scale import MEAN
 from leaseboard.algorithms.online_automl.safe.texts import MEMORY, PRIOR
 from leaseboard.algorithms.tables.features import CODES
 
+ORIGINS = (
+    Origin("x"), Origin("city", "", "a"), Origin("city", "", "b"), Origin("city", "code"),
+    Origin("city", "effect"), Origin("shop", "code"), Origin("shop", "effect"),
+    Origin("city", "weekday", "monday"), Origin("city", "", "b", "work"),
+    Origin("city", "code", "", "work"), Origin("city", "effect", "", "work"),
+)  # fmt: skip
+"""A number, texts with features of their own, two columns with codes; and others of one name."""
+
+
+def schema_of(n):
+    names = tuple(map(str, range(n)))
+    return Schema(
+        namespaces=("a",), columns=(tuple(range(n)),), features=names, origins=ORIGINS[:n]
+    )
+
 
 def coded_race():
-    """Return a race on a number, two texts with features of their own, and two codes."""
-    origins = (
-        Origin("x"), Origin("city", "", "a"), Origin("city", "", "b"), Origin("city", "code"),
-        Origin("city", "effect"), Origin("shop", "code"), Origin("shop", "effect"),
-    )  # fmt: skip
-    names = tuple(map(str, range(len(origins))))
-    schema = Schema(namespaces=("a",), columns=((*range(7),),), features=names, origins=origins)
-    race = OnlineAutoML(b=3).race(schema, 0, "regression")
+    race = OnlineAutoML(b=3).race(schema_of(7), 0, "regression")
     list(race.open())
     race.bind()
     return race
@@ -31,10 +40,14 @@ def test_an_effect_is_how_far_labels_before_were_above_the_mean_of_all():
     race, random, known = coded_race(), np.random.RandomState(0), []
     for t in range(500):
         city, shop = random.randint(24), random.randint(20)  # 0 is none
-        row = np.zeros(7, np.float32)
+        row = np.zeros(7 if t < 250 else 11, np.float32)
+        if t == 250:
+            race.grow(schema_of(11))
         row[[0, 5]] = random.rand(), 1000 * shop / CODES
         if city:
             row[city if city < 3 else 3] = 1.0 if city < 3 else 1000 * city / CODES
+        if t > 250:
+            row[7:10] = random.randint(2), random.randint(2), random.randint(3) / CODES
         race.predict(row)
 
         written = np.array(race.calls.row.example)
@@ -44,7 +57,7 @@ def test_an_effect_is_how_far_labels_before_were_above_the_mean_of_all():
             above = weights @ np.array([each["above"] for each in same])
             assert written[place] == pytest.approx(above / (weights.sum() + PRIOR), abs=1e-6)
         written[[4, 6]] = 0.0
-        assert written.tolist() == row.tolist()
+        assert written[:10].tolist() == row[:10].tolist()
 
         label, importance = random.randn(), random.choice([0.0, 1.0, 2.0])
         race.calls.learn(label, importance)
@@ -62,21 +75,23 @@ def cities(n, k):
 
 
 @pytest.mark.parametrize(
-    ("model", "most"),
+    ("new", "classes", "most"),
     [
-        (OnlineAutoMLRegressor(), 0.6),
-        (OnlineAutoMLRegressor(entity="city"), 0.6),
-        (OnlineAutoMLClassifier(), 0.06),
+        (OnlineAutoMLRegressor, 0, 0.6),
+        (partial(OnlineAutoMLRegressor, entity="city"), 0, 0.6),
+        (OnlineAutoMLClassifier, 2, 0.06),
+        (OnlineAutoMLClassifier, 4, 0.5),
     ],
 )
-def test_texts_without_columns_of_their_own_are_predicted_by_their_labels(model, most):
+def test_texts_without_columns_of_their_own_are_predicted_by_their_labels(new, classes, most):
     rows, labels = cities(3000, 300)
-    if isinstance(model, OnlineAutoMLClassifier):
-        labels = (labels > 0).astype(int)
-    lost = []
+    if classes:
+        quantiles = np.quantile(labels, np.arange(1, classes) / classes)
+        labels = np.digitize(labels, quantiles)
+    model, lost = new(), []
     for row, label in zip(rows, labels.tolist(), strict=True):
         said = model.predict_one(row)
-        lost.append(0.0 if said is None else (said - label) ** 2)
+        lost.append(said != label if classes else (said - label) ** 2)
         model.learn_one(row, label)
     assert np.mean(lost[2000:]) < most
 
@@ -103,3 +118,15 @@ def test_a_copy_goes_on_with_the_same_effects():
         assert double.predict_one(row) == model.predict_one(row)
         double.learn_one(row, label)
         model.learn_one(row, label)
+
+
+def test_columns_of_one_name_in_two_namespaces_have_effects_of_their_own():
+    random, model = np.random.RandomState(0), OnlineAutoMLRegressor()
+    levels, lost = 5.0 * random.randn(50), []
+    for _ in range(2000):
+        home, work = random.randint(50, size=2).tolist()
+        row = {"home": {"city": f"c{home}"}, "work": {"city": f"c{work}"}}
+        label = levels[home] - levels[work] + 0.1 * random.randn()
+        lost.append((model.predict_one(row) - label) ** 2)
+        model.learn_one(row, label)
+    assert np.mean(lost[1500:]) < 2.0
