@@ -80,11 +80,11 @@ def cities(n, k):
         (OnlineAutoMLRegressor, 0, 0.6),
         (partial(OnlineAutoMLRegressor, entity="city"), 0, 0.6),
         (OnlineAutoMLClassifier, 2, 0.06),
-        (OnlineAutoMLClassifier, 4, 0.5),
+        (OnlineAutoMLClassifier, 4, 0.14),
     ],
 )
 def test_texts_without_columns_of_their_own_are_predicted_by_their_labels(new, classes, most):
-    rows, labels = cities(3000, 300)
+    rows, labels = cities(2000, 200)
     if classes:
         quantiles = np.quantile(labels, np.arange(1, classes) / classes)
         labels = np.digitize(labels, quantiles)
@@ -93,28 +93,28 @@ def test_texts_without_columns_of_their_own_are_predicted_by_their_labels(new, c
         said = model.predict_one(row)
         lost.append(said != label if classes else (said - label) ** 2)
         model.learn_one(row, label)
-    assert np.mean(lost[2000:]) < most
+    assert np.mean(lost[1400:]) < most
 
 
 def test_a_text_that_decides_how_a_number_counts_is_distinguished_still():
     random = np.random.RandomState(0)
     turns, missed = random.randint(2, size=60), []
     model = OnlineAutoMLClassifier()
-    for _ in range(4000):
+    for _ in range(3000):
         city, x = random.randint(60), random.randn()
         row, label = {"city": f"city {city}", "x": x}, int((x > 0) ^ turns[city])
         missed.append(model.predict_one(row) != label)
         model.learn_one(row, label)
-    assert np.mean(missed[3000:]) < 0.05  # all effects are 0
+    assert np.mean(missed[2400:]) < 0.05  # all effects are 0
 
 
 def test_a_copy_goes_on_with_the_same_effects():
-    rows, labels = cities(1200, 200)
+    rows, labels = cities(800, 100)
     model = OnlineAutoMLRegressor()
-    for row, label in zip(rows[:800], labels[:800].tolist(), strict=True):
+    for row, label in zip(rows[:500], labels[:500].tolist(), strict=True):
         model.learn_one(row, label)
     double = pickle.loads(pickle.dumps(model))
-    for row, label in zip(rows[800:], labels[800:].tolist(), strict=True):
+    for row, label in zip(rows[500:], labels[500:].tolist(), strict=True):
         assert double.predict_one(row) == model.predict_one(row)
         double.learn_one(row, label)
         model.learn_one(row, label)
