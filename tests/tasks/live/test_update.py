@@ -1,5 +1,6 @@
 """FILE.yaml and the contract are edited between updates, the clock is set, an update fails."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -121,3 +122,23 @@ def test_a_failure_that_cannot_be_written_down_is_reported_at_once(world, monkey
     with pytest.raises(LeaseboardError, match="full"):
         world.update(1)
     assert [body["status"] for _, body in sent] == ["opened"]
+
+
+@pytest.mark.parametrize(
+    ("batches", "rejected", "n_open", "said"),
+    [
+        (0, 0, 0, "nothing new"),
+        (1, 0, 0, "1 batch: 8 learned"),
+        (2, 3, 0, "2 batches: 8 learned; 3 rejected"),
+        (0, 1, 1, "nothing new; 1 rejected; open incident: alarm: day 0: show 0"),
+        (1, 0, 3, "1 batch: 8 learned; open incident (and 2 more): alarm: day 2: show 2"),
+    ],
+)
+def test_the_last_line_names_what_deserves_attention(batches, rejected, n_open, said):
+    still_open = [
+        incidents.Incident("alarm", "labels", f"day {k}", BEGIN + timedelta(k), f"show {k}")
+        for k in reversed(range(n_open))
+    ]
+    counts = Counter({"learned": 8}) if batches else Counter()
+    result = updates.UpdateResult(batches, rejected, counts, still_open)
+    assert result.summary() == said
