@@ -139,7 +139,7 @@ class Origin:
     value : str
         Where the feature is 1; empty if it is a number.
     space : str
-        The namespace as it is given; empty if none is.
+        The namespace that the example names; empty if it names none.
     """
 
     column: str

@@ -74,7 +74,7 @@ cdef class Ensemble:
     kept = "at", "known", "expansion", "texts", "intervals", "log_odds", "pool"
 
     cdef readonly Pool models
-    cdef readonly object origins, baselines
+    cdef readonly object baselines
     cdef readonly bint classes
     cdef readonly Py_ssize_t b
     cdef readonly double gamma
@@ -94,7 +94,7 @@ cdef class Ensemble:
         self, models, origins, Py_ssize_t n_features, Py_ssize_t b, *, double gamma, bint classes,
         levels=(), seed=0,
     ):
-        self.models, self.origins, self.entities = models, origins, []
+        self.models, self.entities = models, []
         self.b, self.gamma, self.classes = b, gamma, classes
         self.expansion, self.texts = FeatureExpansion(n_features, classes), TextEffects(origins)
         self.baselines = self._protected(n_features)
@@ -111,7 +111,7 @@ cdef class Ensemble:
     def share(self, n_features, shares):
         """Share memory for examples with others, so many in all, before anything is learned."""
         self.expansion = FeatureExpansion(n_features, self.classes, shares)
-        self.texts = TextEffects(self.origins, shares)
+        self.texts.share(shares)
 
     def grow(self, origins, n_features):
         """Go on with more features, which were 0 until now."""

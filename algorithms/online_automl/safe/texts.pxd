@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t
 
 cdef class TextEffects:
     cdef readonly Py_ssize_t n_columns, slots
-    cdef object shares
+    cdef readonly object origins, shares
     cdef const int64_t[::1] _codes, _effects
     cdef const int64_t[:, ::1] _own
     cdef double[:, :, ::1] _sums

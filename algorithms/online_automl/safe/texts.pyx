@@ -60,10 +60,10 @@ cdef class TextEffects:
         Where something was learned, and what: see `WEIGHT` and those after it.
     """
 
-    kept = ("learned",)
+    kept = "shares", "learned"
 
     def __init__(self, origins, shares=1):
-        self.shares, self.slots = shares, max(FEWEST, SLOTS // shares)
+        self.origins, self.shares, self.slots = origins, shares, max(FEWEST, SLOTS // shares)
         codes = {(of.space, of.column): j for j, of in enumerate(origins) if of.part == "code"}
         effects = {(of.space, of.column): j for j, of in enumerate(origins) if of.part == "effect"}
         own = {column: [] for column in codes}
@@ -87,6 +87,15 @@ cdef class TextEffects:
             before = self.learned
             self.__init__(origins, self.shares)
             self.learned = before
+
+    def share(self, shares):
+        """Share memory with others, so many in all, before anything is learned."""
+        self.__init__(self.origins, shares)
+
+    def fill(self, state):
+        """See `leaseboard.algorithms.plain.Saved.fill`; where sums are depends on the shares."""
+        self.share(state["shares"])
+        self.learned = state["learned"]
 
     @property
     def learned(self):

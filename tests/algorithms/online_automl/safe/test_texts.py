@@ -74,6 +74,10 @@ def cities(n, k):
     return [{"city": f"city {c}", "x": v} for c, v in zip(city, x.tolist(), strict=True)], labels
 
 
+def classes_of(labels, n):
+    return np.digitize(labels, np.quantile(labels, np.arange(1, n) / n))
+
+
 @pytest.mark.parametrize(
     ("new", "classes", "most"),
     [
@@ -86,8 +90,7 @@ def cities(n, k):
 def test_texts_without_columns_of_their_own_are_predicted_by_their_labels(new, classes, most):
     rows, labels = cities(2000, 200)
     if classes:
-        quantiles = np.quantile(labels, np.arange(1, classes) / classes)
-        labels = np.digitize(labels, quantiles)
+        labels = classes_of(labels, classes)
     model, lost = new(), []
     for row, label in zip(rows, labels.tolist(), strict=True):
         said = model.predict_one(row)
@@ -108,16 +111,19 @@ def test_a_text_that_decides_how_a_number_counts_is_distinguished_still():
     assert np.mean(missed[2400:]) < 0.05  # all effects are 0
 
 
-def test_a_copy_goes_on_with_the_same_effects():
+@pytest.mark.parametrize("classes", [0, 4])
+def test_a_copy_goes_on_with_the_same_effects(classes):
     rows, labels = cities(800, 100)
-    model = OnlineAutoMLRegressor()
+    if classes:  # whose races share memory
+        labels = classes_of(labels, classes)
+    model = OnlineAutoMLClassifier() if classes else OnlineAutoMLRegressor()
     for row, label in zip(rows[:500], labels[:500].tolist(), strict=True):
         model.learn_one(row, label)
     double = pickle.loads(pickle.dumps(model))
     for row, label in zip(rows[500:], labels[500:].tolist(), strict=True):
-        assert double.predict_one(row) == model.predict_one(row)
-        double.learn_one(row, label)
         model.learn_one(row, label)
+        double.learn_one(row, label)
+    assert double.dump() == model.dump()
 
 
 def test_columns_of_one_name_in_two_namespaces_have_effects_of_their_own():
