@@ -92,9 +92,9 @@ class FeatureMap:
     of the day of the year and ``name days`` since the first date that was learned. What
     was never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts,
     the later ones share `BUCKETS` columns, into which they are hashed; one more has the `code_of`
-    each, and one is 0: `leaseboard.algorithms.online_automl.safe.texts` fills it. From the
-    first text of more than `LONGEST_LABEL` characters on, a name's texts are free text: their
-    words, hashed into `WORDS` columns.
+    each, and one is 0, in whose place `leaseboard.algorithms.online_automl.safe.texts` puts the
+    text's effect. From the first text of more than `LONGEST_LABEL` characters on, a name's texts
+    are free text: their words, hashed into `WORDS` columns.
 
     None and NaN are a missing value: in its place is what the examples before let expect, and if
     few others have one, a feature ``name is missing`` marks it from the first gap on
