@@ -172,12 +172,13 @@ class PublishedRace(Race):
 
     def bounds(self, numbers: Collection[int] | None = None) -> Iterator[events.BoundsUpdated]:
         """Yield the bounds of these configurations, by default of all live ones."""
-        for row in self.slots:
-            number = int(row["configuration"])
-            if number >= 0 and row["n"] > 0 and (numbers is None or number in numbers):
+        slots = self.live.tolist() if numbers is None else sorted(map(self.slot_of, numbers))
+        for slot in slots:
+            row = self.slots[slot]
+            if row["n"] > 0:
                 yield events.BoundsUpdated(
                     at=self.at,
-                    configuration=number,
+                    configuration=int(row["configuration"]),
                     value=float(row["loss"]),
                     lower=float(row["lower"]),
                     upper=float(row["upper"]),

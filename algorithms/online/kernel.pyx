@@ -223,6 +223,13 @@ cdef class Pool(Buffers):
         self._once[group, LOW, lane], self._once[group, HIGH, lane] = labels
         self.looked = False
 
+    def read(self, Py_ssize_t slot, const int32_t[::1] cells, float[:, ::1] table):
+        """Write what the model in a slot has learned into the cells of its terms."""
+        cdef Py_ssize_t group = slot // LANES, lane = slot % LANES, k, field
+        for k in range(cells.shape[0]):
+            for field in range(INVERSE):
+                table[cells[k], field] = self._terms[group, k, field, lane]
+
     def learn_many(
         self, const float[:, ::1] examples, const float[::1] labels, const float[::1] importances,
         float[:, ::1] predictions,
@@ -347,7 +354,7 @@ class KernelModels(Pool):
         """Return what the model in `slot` has learned."""
         (group, lane), layout = divmod(slot, LANES), self.layouts[slot]
         table = np.zeros((len(layout.indices), INVERSE), np.float32)
-        table[layout.cells] = self.terms[group, : len(layout.cells), :INVERSE, lane]
+        self.read(slot, layout.cells, table)
         return {
             "table": table,
             "sums": self.sums[group, :, lane].copy(),

@@ -287,12 +287,15 @@ class Layout:
         Each cell's place in VW's own table.
     before : ndarray of int32, shape (n_terms,)
         The last term before that has the same cell; -1 if there is none.
+    by_index : ndarray of int64, shape (n_cells,)
+        The cells in the order of `indices`.
     """
 
     factors: NDArray[np.int32]
     cells: NDArray[np.int32]
     indices: NDArray[np.int64]
     before: NDArray[np.int32]
+    by_index: NDArray[np.int64]
 
 
 def fits(schema: Schema, configuration: VWConfiguration) -> bool:
@@ -365,8 +368,8 @@ def _indices(factors: NDArray[np.int32], hashes: NDArray[np.int64]) -> NDArray[n
 
 def _compact(
     indices: NDArray[np.int64],
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """Return `Layout`'s cells, indices and before, of the place of each term in VW's table.
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return `Layout`'s arrays after the factors, of the place of each term in VW's table.
 
     Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
     """
@@ -375,15 +378,14 @@ def _compact(
     before, by_place = np.full(len(indices), -1, np.int32), np.argsort(at, kind="stable")
     again = np.flatnonzero(np.diff(at[by_place]) == 0)
     before[by_place[again + 1]] = by_place[again]
-    return rank[at].astype(np.int32), places[np.argsort(first)], before
+    return rank[at].astype(np.int32), places[np.argsort(first)], before, rank
 
 
 @lru_cache(maxsize=256)  # a race makes the same branches again and again
 def cells_in(parent: Layout, layout: Layout) -> NDArray[np.int32]:
     """Return which cell of a parent has each term of a layout; -1 if none has it."""
-    by_index = np.argsort(parent.indices)
-    at = np.searchsorted(parent.indices, layout.indices, sorter=by_index)
-    found = by_index[np.minimum(at, len(by_index) - 1)]
+    at = np.searchsorted(parent.indices, layout.indices, sorter=parent.by_index)
+    found = parent.by_index.take(at, mode="clip")
     found[parent.indices[found] != layout.indices] = -1
     return found[layout.cells].astype(np.int32)
 

@@ -135,9 +135,9 @@ cdef class Ensemble:
         If it is `untrained`, it has no weight on its first example: its prediction is the mean of
         the labels, which the losses of a trained model say nothing about.
         """
-        self.known.untrained[slot] = untrained
-        self.known.losses[slot] = 0.0 if parent is None else self.known.losses[parent]
-        self.known.scores[slot] = 0.0
+        self.known._untrained[slot] = untrained
+        self.known._losses[slot] = 0.0 if parent is None else self.known._losses[parent]
+        self.known._scores[slot] = 0.0
         if self.log_odds is not None:
             self.log_odds.begin(slot, parent)
 

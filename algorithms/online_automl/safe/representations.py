@@ -220,6 +220,7 @@ class Words:
         self._past = {} if known is None else {known.last: LAST, known.season: SEASON}
         self._schema = schema
         self._features = lru_cache(maxsize=MOST_KEPT)(self.features)
+        self._factor = lru_cache(maxsize=MOST_KEPT)(self._unit)
 
     @cached_property
     def _members(self) -> dict[str, list[Origin]]:
@@ -278,7 +279,7 @@ class Words:
 
     def _units(self, names: Iterable[str], with_kind: bool) -> list[str]:
         ordered = sorted(names, key=self._order.__getitem__)
-        return [self._unit(name, with_kind) for name in ordered]
+        return [self._factor(name, with_kind) for name in ordered]
 
     def _unit(self, name: str, with_kind: bool) -> str:
         """Return a namespace as a factor, with the kind of its features if it is not clear."""
