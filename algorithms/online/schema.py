@@ -373,12 +373,13 @@ def _compact(
 
     Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
     """
-    places, first, at = np.unique(indices, return_index=True, return_inverse=True)
-    rank = np.argsort(np.argsort(first))
-    before, by_place = np.full(len(indices), -1, np.int32), np.argsort(at, kind="stable")
-    again = np.flatnonzero(np.diff(at[by_place]) == 0)
-    before[by_place[again + 1]] = by_place[again]
-    return rank[at].astype(np.int32), places[np.argsort(first)], before, rank
+    known: dict[int, int] = {}
+    cells = [known.setdefault(index, len(known)) for index in indices.tolist()]
+    before, last = np.full(len(cells), -1, np.int32), dict[int, int]()
+    for k, cell in enumerate(cells if len(known) < len(cells) else ()):
+        before[k], last[cell] = last.get(cell, -1), k
+    places = np.fromiter(known, np.int64, len(known))
+    return np.array(cells, dtype=np.int32), places, before, np.argsort(places)
 
 
 @lru_cache(maxsize=256)  # a race makes the same branches again and again
