@@ -27,7 +27,7 @@ from leaseboard.algorithms.errors import UsageError, short
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-FORMAT, VERSION = "leaseboard-model", 16
+FORMAT, VERSION = "leaseboard-model", 17
 """The format of all models' files; the version is raised with each change of what they hold."""
 
 REBUILD = "learn or register it again, or use the version of Leaseboard that wrote it"

@@ -20,7 +20,7 @@ FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
 UPDATE = "update"
 """The name there of what is known of the last updates."""
-VERSION = 16
+VERSION = 17
 """Of the tables, and of what they hold."""
 FIX = "fix that and update again; what was not finished is done again"
 REBUILD = "move it away, and the next update learns again what its source holds"

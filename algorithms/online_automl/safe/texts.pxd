@@ -9,6 +9,8 @@ cdef class TextEffects:
     cdef double[:, :, ::1] _sums
     # Of each column the place of the last example's text in its sums; -1 if it has none.
     cdef int64_t[::1] _at
+    # And that text's effect.
+    cdef readonly double[::1] found
 
     # Write an example with the effects of its texts, after so many were learned.
     cdef void write(

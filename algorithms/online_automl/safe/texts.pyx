@@ -56,6 +56,8 @@ cdef class TextEffects:
     Attributes
     ----------
     n_columns : int
+    found : ndarray of float64, shape (n_columns,)
+        The effects of the texts of the last example.
     learned : tuple of ndarray, shapes (n_texts,) and (n_texts, 3)
         Where something was learned, and what: see `WEIGHT` and those after it.
     """
@@ -79,7 +81,7 @@ cdef class TextEffects:
             row[: len(its)] = its
         self._own = places
         self._sums = np.zeros((self.n_columns, self.slots + MOST_VALUES, N_FIELDS))
-        self._at = np.full(self.n_columns, -1, dtype=np.int64)
+        self._at, self.found = np.full(self.n_columns, -1, dtype=np.int64), np.zeros(self.n_columns)
 
     def grow(self, origins):
         """Go on with more features, which were 0 until now."""
@@ -123,13 +125,12 @@ cdef class TextEffects:
                     own = self._own[k, i]
                     if own >= 0 and example[own] != 0.0:
                         self._at[k] = self.slots + i
-            written[self._effects[k]] = 0.0
+            self.found[k] = 0.0
             if self._at[k] >= 0:
                 sums = &self._sums[k, self._at[k], 0]
                 kept = exp((sums[LAST] - seen) / _MEMORY)
-                written[self._effects[k]] = <float>(
-                    kept * sums[ABOVE] / (kept * sums[WEIGHT] + _PRIOR)
-                )
+                self.found[k] = kept * sums[ABOVE] / (kept * sums[WEIGHT] + _PRIOR)
+            written[self._effects[k]] = <float>self.found[k]
 
     cdef void learn(self, double above, double importance, double seen) noexcept nogil:
         for k in range(self._effects.shape[0]):

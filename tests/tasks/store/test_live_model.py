@@ -132,7 +132,7 @@ def test_a_state_of_another_version_is_refused_and_not_touched(state):
     for _ in range(2):
         with pytest.raises(
             LeaseboardError,
-            match=r"has format 1 of 'live sales', and this version of Leaseboard reads 16:"
+            match=r"has format 1 of 'live sales', and this version of Leaseboard reads 17:"
             r" install the version that wrote it, or move it away, and the next update learns",
         ):
             later.lifecycle()

@@ -8,6 +8,7 @@ import pytest
 
 from leaseboard import OnlineAutoMLClassifier, OnlineAutoMLRegressor
 from leaseboard.algorithms.online.schema import Origin, Schema
+from leaseboard.algorithms.online_automl.one_vs_rest import MOST_EFFECTS, OneVsRest
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.scale import MEAN
 from leaseboard.algorithms.online_automl.safe.texts import MEMORY, PRIOR
@@ -66,6 +67,48 @@ def test_an_effect_is_how_far_labels_before_were_above_the_mean_of_all():
             known.append({4: city, 6: shop, "t": t, "w": importance, "above": above})
 
 
+def test_trees_of_many_classes_see_effects_on_each_as_quarters():
+    racing, random, came = OnlineAutoML(b=2), np.random.RandomState(0), [0, 1, 2, 3]
+    whole = OneVsRest(lambda own: racing.race(own, 0, "classification"), schema_of(5))
+    list(whole.open())
+    for t in range(240):
+        if t in {80, 160}:  # one more column of texts, and one of another namespace
+            list(whole.grow(schema_of({80: 7, 160: 11}[t])))
+        row = np.zeros(whole.schema.n_features, np.float32)
+        row[0], row[3] = random.randn(), random.randint(1, 9) / CODES
+        row[5:6], row[9:10] = random.randint(9) / CODES, random.randint(9) / CODES
+        # The third class comes before all columns, the fourth between the last two.
+        number = came.pop(0) if t in {0, 1, 40, 120} else random.randint(2 + (t > 40) + (t > 120))
+        whole.predict(row, later=t % 2 > 0)
+        seen = np.array(whole.calls.see())
+        whole.calls.learn(float(number), 1.0)
+        after = np.array(whole.calls.see())
+        if len(after) > len(seen):  # with its class
+            continue
+
+        assert after.tolist() == seen.tolist()  # nothing of its own label
+        places, races, _ = np.array(whole.effects, dtype=int).reshape(-1, 3).T
+        assert np.delete(seen, places).tolist() == row.tolist()
+        columns = [j for j, of in enumerate(whole.schema.origins) if of.part == "effect"]
+        of_races = [np.array(race.calls.row.example)[columns] for race in whole.races]
+        assert len(places) == (t > 40) * len(whole.races) * len(columns)
+        for place, race, column in whole.effects:
+            assert seen[place] == np.rint(4.0 * of_races[race][column]) / 4.0
+    assert set(races) == {0, 1, 2}
+    assert seen[places].any()
+    trees, fourier, neighbours, boosted = whole.pool.members
+    assert fourier.n_features == neighbours.n_features == 11
+    assert trees.n_features == boosted.n_features == 11 + 9
+
+
+def test_trees_of_a_hundred_classes_see_effects_on_the_first():
+    racing = OnlineAutoML(b=1)
+    whole = OneVsRest(lambda own: racing.race(own, 0, "classification"), schema_of(7))
+    list(whole.open())
+    whole.learn(np.zeros((100, 7), np.float32), np.arange(100))
+    assert [each[1:] for each in whole.effects] == [(k // 2, k % 2) for k in range(MOST_EFFECTS)]
+
+
 def cities(n, k):
     """Return rows of `k` cities, each with a level of its own, and their labels."""
     random = np.random.RandomState(0)
@@ -111,16 +154,35 @@ def test_a_text_that_decides_how_a_number_counts_is_distinguished_still():
     assert np.mean(missed[2400:]) < 0.05  # all effects are 0
 
 
+def test_trees_of_three_classes_learn_how_a_text_and_a_number_decide():
+    random = np.random.RandomState(0)
+    turns, missed = random.randint(3, size=200), []
+    model = OnlineAutoMLClassifier()
+    for _ in range(2000):
+        city, x = random.randint(200), random.rand()
+        row, label = {"city": f"city {city}", "x": x}, int(turns[city] + (x > 0.5)) % 3
+        missed.append(model.predict_one(row) != label)
+        model.learn_one(row, label)
+    assert np.mean(missed[1500:]) < 0.08
+
+
 @pytest.mark.parametrize("classes", [0, 4])
 def test_a_copy_goes_on_with_the_same_effects(classes):
     rows, labels = cities(800, 100)
-    if classes:  # whose races share memory
+    if classes:  # whose races share memory, and whose trees see effects among features
         labels = classes_of(labels, classes)
+    for t, row in enumerate(rows):
+        row.update({"shop": f"shop {t % 50}"} if t > 250 else {})
+        row.update({"staff": t % 7} if t > 600 else {})
     model = OnlineAutoMLClassifier() if classes else OnlineAutoMLRegressor()
     for row, label in zip(rows[:500], labels[:500].tolist(), strict=True):
         model.learn_one(row, label)
     double = pickle.loads(pickle.dumps(model))
-    for row, label in zip(rows[500:], labels[500:].tolist(), strict=True):
+    if classes:
+        assert double.forecast_proba_one(rows[500]) == model.forecast_proba_one(rows[500])
+    for t, (row, label) in enumerate(zip(rows[500:], labels[500:].tolist(), strict=True)):
+        if t >= 200:  # while labels are pending, too
+            assert double.predict_one(row, id=t) == model.predict_one(row, id=t)
         model.learn_one(row, label)
         double.learn_one(row, label)
     assert double.dump() == model.dump()
