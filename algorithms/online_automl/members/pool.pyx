@@ -208,7 +208,7 @@ cdef class MemberPool:
 
     def _columns(self, member):
         n = self.n_features + (self.n_effects if member in SEE_EFFECTS else 0)
-        there = n <= MOST_COLUMNS[member] and (member != BOOSTED or self.boosts)
+        there = self.n_features <= MOST_COLUMNS[member] and (member != BOOSTED or self.boosts)
         return n if there else 0
 
     def _leave_out(self) -> None:
