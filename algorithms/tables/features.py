@@ -88,13 +88,14 @@ class FeatureMap:
 
     A number is a feature's value; a boolean counts 1 or 0, a duration and a time of day their
     seconds; a text is a nominal value, the feature ``name=text`` with value 1. A date is the texts
-    ``name hour`` and ``name weekday``, and the numbers ``name year sine`` and ``name year cosine``
-    of the day of the year and ``name days`` since the first date that was learned. What
-    was never seen before gets a column of its own; of a name with more than `MOST_VALUES` texts,
-    the later ones share `BUCKETS` columns, into which they are hashed; one more has the `code_of`
-    each, and one is 0, in whose place `leaseboard.algorithms.online_automl.safe.texts` puts the
-    text's effect. From the first text of more than `LONGEST_LABEL` characters on, a name's texts
-    are free text: their words, hashed into `WORDS` columns.
+    ``name hour`` and ``name weekday``; as numbers, whose order trees need, ``name time of day`` in
+    hours and ``name day of week``; ``name year sine`` and ``name year cosine`` of the day of the
+    year; and ``name days`` since the first date that was learned. What was never seen before gets a
+    column of its own; of a name with more than `MOST_VALUES` texts, the later ones share `BUCKETS`
+    columns, into which they are hashed; one more has the `code_of` each, and one is 0, in whose
+    place `leaseboard.algorithms.online_automl.safe.texts` puts the text's effect. From the first
+    text of more than `LONGEST_LABEL` characters on, a name's texts are free text: their words,
+    hashed into `WORDS` columns.
 
     None and NaN are a missing value: in its place is what the examples before let expect, and if
     few others have one, a feature ``name is missing`` marks it from the first gap on

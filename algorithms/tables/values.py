@@ -181,7 +181,7 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
     if (type(value) is float and abs(value) <= LARGEST) or isinstance(value, str):
         return [(name, value)]  # most values are
     if is_missing(value):
-        parts = ("", " year sine", " year cosine", " days")
+        parts = ("", " time of day", " day of week", " year sine", " year cosine", " days")
         return [(f"{name}{part}", math.nan) for part in parts]
     if is_date(value):
         return _date(name, value)
@@ -328,13 +328,17 @@ def is_gap(value: Any) -> bool:
 
 def _date(name: str, value: Any) -> list[tuple[str, float | str]]:
     """Return the features of a date, see `parts_of`."""
-    parts = date_parts(microseconds_of(value))
-    hour: list[tuple[str, float | str]] = []
-    if parts.hour:  # a day without a time is its midnight
-        hour = [(f"{name} hour", str(parts.hour))]
+    microseconds = microseconds_of(value)
+    parts, since_midnight = date_parts(microseconds), microseconds % DAY
+    found: list[tuple[str, float | str]] = []
+    if since_midnight:  # a day without a time is its midnight
+        found = [(f"{name} time of day", since_midnight / HOUR)]
+    if parts.hour:
+        found.append((f"{name} hour", str(parts.hour)))
     return [
-        *hour,
+        *found,
         (f"{name} weekday", WEEKDAYS[parts.weekday]),
+        (f"{name} day of week", float(parts.weekday)),
         (f"{name} year sine", float(YEAR_SINE[parts.yearday])),
         (f"{name} year cosine", float(YEAR_COSINE[parts.yearday])),
         (f"{name} days", Days(parts.days)),

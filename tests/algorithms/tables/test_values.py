@@ -40,7 +40,8 @@ def test_a_number_and_a_gap_of_any_type():
         assert (parts_of("x", value), copied(value)) == ([("x", 1.5)], 1.5)
     for value in GAPS:  # of a number or of a date
         found = [(name, math.isnan(number)) for name, number in parts_of("x", value)]
-        numbers = ("x", "x year sine", "x year cosine", "x days")
+        waves = "x year sine", "x year cosine"
+        numbers = ("x", "x time of day", "x day of week", *waves, "x days")
         assert (found, copied(value)) == ([(name, True) for name in numbers], None)
     for value in (math.nan, decimal.Decimal("NaN"), np.float32("nan")):
         ((name, number),) = parts_of("x", value)
@@ -48,6 +49,13 @@ def test_a_number_and_a_gap_of_any_type():
     for value in SECONDS:  # durations and times of day
         assert FeatureMap().values({"x": value}) == {("", "x"): 3600.5}
         assert copied(value) == 3600.5
+
+
+def test_a_date_has_its_time_and_weekday_as_numbers_too():
+    found = dict(parts_of("x", dt.datetime(2026, 12, 3, 0, 45)))
+    assert (found["x time of day"], found["x day of week"]) == (0.75, 3.0)
+    assert "x hour" not in found
+    assert not {"x time of day", "x hour"} & {*dict(parts_of("x", dt.date(2026, 12, 3)))}
 
 
 NAN = np.nan

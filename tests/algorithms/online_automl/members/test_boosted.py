@@ -2,6 +2,7 @@
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
@@ -166,6 +167,22 @@ def test_forecasts_know_what_came_after_the_last_fit_and_all_else_stays(kind, tm
         one.learn_many(rows[1100:1200], targets[1100:1200])
     assert [*model.predict_many(rows[1200:])] == [*other.predict_many(rows[1200:])]
     assert lost(model) == lost(other)  # what was fitted ends with the next example
+
+
+def test_the_hours_and_weekdays_of_a_date_are_as_good_as_numbers():
+    random = np.random.default_rng(0)
+    times = pd.date_range("2026-01-01", periods=700, freq="h").repeat(4)
+    x = pd.DataFrame({"place": random.integers(4, size=2800), "hour": times.hour})
+    x["weekday"] = times.day_of_week
+    peak = (x["hour"] + 3 * x["place"]) % 24 < 9
+    y = 50.0 * (peak ^ (x["weekday"] > 4)) + random.normal(size=2800)
+    errors = []
+    for frame in (x, x[["place"]].assign(time=times)):
+        model = OnlineAutoMLRegressor()
+        model.learn_many(frame[:2400], y[:2400])
+        model.fit_ahead()
+        errors.append(((model.forecast_many(frame[2400:]) - y[2400:]) ** 2).mean())
+    assert max(errors) < 10
 
 
 def test_before_the_first_fit_there_are_no_trees_for_forecasts():
