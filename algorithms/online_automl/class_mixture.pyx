@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from libc.math cimport rint, sqrt
-from libc.stdint cimport int64_t
+from libc.math cimport sqrt
 
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online.kernel cimport RowCalls
 from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, soften, step_pool
 from leaseboard.algorithms.online_automl.members.pool cimport ClassPool
 from leaseboard.algorithms.online_automl.safe cimport bayes
-from leaseboard.algorithms.online_automl.safe.texts cimport TextEffects
 from leaseboard.algorithms.reference.steps cimport add_moments, standardise
 
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
@@ -183,7 +181,7 @@ cdef class ClassMixture:
 
     cpdef take(
         self, const double[::1] margins, const float[::1] example, Py_ssize_t number=0,
-        float importance=0.0, ClassPool pool=None, const float[::1] seen=None,
+        float importance=0.0, ClassPool pool=None,
     ):
         """Return the probabilities of the classes; then, if it has importance, learn the class.
 
@@ -198,8 +196,6 @@ cdef class ClassMixture:
         importance : float
         pool : ClassPool, optional
             The members.
-        seen : ndarray of float32, optional
-            What their trees see of the example.
 
         Returns
         -------
@@ -217,7 +213,7 @@ cdef class ClassMixture:
         self._take(&self._own[0], &example[0], number, importance, &found[0])
         if pool is not None:
             self._own[:] = found
-            pool.take(&self._own[0], &example[0], &seen[0], number, importance, &found[0])
+            pool.take(&self._own[0], &example[0], number, importance, &found[0])
             if importance > 0.0:
                 pool.count()
         return shares
@@ -280,14 +276,6 @@ cdef class ClassMixture:
         bayes.learn(self._shown, worth, self.bayes, self._lost, N_EXPERTS)
 
 
-cdef double _STEP = 0.25
-"""Trees see effects as multiples of this.
-
-Small differences say which of a text's labels came before a row, and so which are to come. Trees
-that are fitted to all of these rows learn that, which is of no use for later ones.
-"""
-
-
 cdef class ClassRow:
     """Way of one example after another through the races of all classes, each in the same row.
 
@@ -309,40 +297,16 @@ cdef class ClassRow:
     cdef list ones
     cdef double[::1] margins
     cdef readonly double[::1] found
-    # What trees see; where each effect is there, of which race and of which of its columns.
-    cdef float[::1] seen
-    cdef const int64_t[:, ::1] effects
-    cdef list texts
 
     def __init__(self, whole, row):
         self.whole, self.row, self.example, self.ones = whole, row, row, []
-        self.join()
 
     cdef int join(self) except -1:
         """Let races in that have begun since."""
         races = self.whole.races
-        if len(self.ones) == len(races):
-            return 0
-        self.ones += [race.bind(self.row) for race in races[len(self.ones):]]
-        self.margins = np.zeros(len(self.ones))
-        if self.whole.effects:
-            self.effects = np.array(self.whole.effects, dtype=np.int64)
-            self.seen = np.zeros(len(self.row) + len(self.effects), np.float32)
-            self.texts = [race.ensemble.texts for race in races]
-
-    def see(self):
-        """Return what trees see of the example that all races looked at last."""
-        cdef Py_ssize_t i, k = 0
-        if self.texts is None:
-            return self.example
-        for i in range(self.seen.shape[0]):
-            if k < self.effects.shape[0] and self.effects[k, 0] == i:
-                effect = (<TextEffects>self.texts[self.effects[k, 1]]).found[self.effects[k, 2]]
-                self.seen[i] = <float>(_STEP * rint(effect / _STEP))
-                k += 1
-            else:
-                self.seen[i] = self.example[i - k]
-        return self.seen
+        if len(self.ones) < len(races):
+            self.ones += [race.bind(self.row) for race in races[len(self.ones):]]
+            self.margins = np.zeros(len(self.ones))
 
     def predict(self):
         """Return the probabilities of the example in the row; nothing is learned."""
@@ -350,7 +314,7 @@ cdef class ClassRow:
         for k in range(len(self.ones)):
             self.margins[k] = (<RowCalls>self.ones[k]).predict_row()
         mixture = <ClassMixture>self.whole.mixture
-        return mixture.take(self.margins, self.example, 0, 0.0, self.whole.pool, self.see())
+        return mixture.take(self.margins, self.example, 0, 0.0, self.whole.pool)
 
     def learn(self, double number, double importance):
         """Learn its class; return whether there are events to report."""
@@ -366,6 +330,6 @@ cdef class ClassRow:
                 due.append(k)
             self.margins[k] = one.said
         self.found = mixture.take(
-            self.margins, self.example, which, importance, self.whole.pool, self.see()
+            self.margins, self.example, which, importance, self.whole.pool
         )
         return self.whole.learned(self.row, which, importance, due)

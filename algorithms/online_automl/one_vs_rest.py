@@ -20,9 +20,6 @@ from leaseboard.algorithms.plain import Saved, fill
 REMEMBERED = 256
 """Last examples, at most, that the race of a new class learns first."""
 
-MOST_EFFECTS = 64
-"""Columns of effects, about, that trees see at most: of the classes that came first."""
-
 STRIDE = 1_000_000
 """Numbers that the configurations of one race have, at most."""
 
@@ -67,9 +64,6 @@ class OneVsRest(Saved):
     rows, labels, weights : ndarray of float32, shape (REMEMBERED, ...)
         The last examples, their classes and importances; a race of a class that comes late
         learns them first, as ones of the rest.
-    effects : list of tuple of int
-        Effects of texts that trees see next to the features: the column there, which race, and
-        which of its columns of texts.
     numbers : dict of int to int
         Those that the configurations of all races have in events, by race and number there.
     arrived : list of int
@@ -79,7 +73,7 @@ class OneVsRest(Saved):
 
     kept: ClassVar[tuple[str, ...]] = (
         *("at", "n_classes", "races", "mixture", "pool", "arrived", "numbers"),
-        *("rows", "labels", "weights", "effects"),
+        *("rows", "labels", "weights"),
     )
 
     def __init__(
@@ -97,7 +91,6 @@ class OneVsRest(Saved):
         self.mixture = ClassMixture(schema.n_features)
         self.mixture.grow(schema.n_features, declared)
         self.pool: ClassPool | None = None
-        self.effects: list[tuple[int, int, int]] = []
         self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
         self.labels, self.weights = np.zeros((2, REMEMBERED), dtype=np.float32)
         self.arrived = [0]
@@ -144,7 +137,7 @@ class OneVsRest(Saved):
             return found
         last = self.mixture.last
         self.mixture.last = -1 if later else last
-        found = self.mixture.take(margins, example, pool=self.pool, seen=self.calls.see())
+        found = self.mixture.take(margins, example, pool=self.pool)
         self.mixture.last = last
         return found
 
@@ -242,10 +235,10 @@ class OneVsRest(Saved):
         for k, race in enumerate(self.races):
             self.record(k, race.grow(schema))
         self.schema = schema
+        self.bind()
         self.rows = np.pad(self.rows, ((0, 0), (0, schema.n_features - self.rows.shape[1])))
         self.mixture.grow(schema.n_features, self.n_classes)
         self._widen()
-        self.bind()
         return self.decide()
 
     def welcome(self, number: int) -> None:
@@ -274,16 +267,10 @@ class OneVsRest(Saved):
         self._widen()
 
     def _widen(self) -> None:
-        """Show members all classes, and new features and effects after those that they saw."""
-        if self.pool is None:
-            return
-        n_texts, n = sum(of.part == "code" for of in self.schema.origins), self.schema.n_features
-        known = {each[1:] for each in self.effects}
-        wanted = [(race, of) for race in range(len(self.races)) for of in range(n_texts)]
-        for each in wanted[:MOST_EFFECTS]:
-            if each not in known:
-                self.effects.append((n + len(self.effects), *each))
-        self.pool.grow(n, self.n_classes, len(self.effects))
+        """Show members all classes, and what trees see of new features and races."""
+        if self.pool is not None:
+            own = self.schema
+            self.pool.grow(own.n_features, self.n_classes, own.origins, self.races)
 
     def _race_of_one(self) -> Race:
         """Return a race of one class of many, which share the members."""
@@ -300,13 +287,11 @@ class OneVsRest(Saved):
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`."""
-        fill(self, state, ("n_classes", "effects"))
+        fill(self, state, ("n_classes",))
+        self.races += [self._race_of_one() for _ in state["arrived"][1:]]
         if state["pool"] is not None:
             self.pool = self.races[0].release_pool()
-            assert self.pool is not None
-            self.pool.grow(self.schema.n_features, self.n_classes, len(self.effects))
-        self.races += [self._race_of_one() for _ in state["arrived"][1:]]
+            self._widen()
         self.mixture.grow(self.schema.n_features, self.n_classes)
         super().fill(state)
-        self.bind()
         self.record(0, ())

@@ -90,8 +90,8 @@ class FeatureMap:
     seconds; a text is a nominal value, the feature ``name=text`` with value 1. A date is the texts
     ``name hour`` and ``name weekday``; as numbers, whose order trees need, ``name time of day`` in
     hours and ``name day of week``; ``name year sine`` and ``name year cosine`` of the day of the
-    year; and ``name days`` since the first date that was learned. What was never seen before gets a
-    column of its own; of a name with more than `MOST_VALUES` texts, the later ones share `BUCKETS`
+    year; and ``name days`` since the first date that was learned. What was never seen before gets
+    a column of its own; of a name with more than `MOST_VALUES` texts, later ones share `BUCKETS`
     columns, into which they are hashed; one more has the `code_of` each, and one is 0, in whose
     place `leaseboard.algorithms.online_automl.safe.texts` puts the text's effect. From the first
     text of more than `LONGEST_LABEL` characters on, a name's texts are free text: their words,

@@ -1,5 +1,6 @@
 """Declarations of pools of members for kernels; see the module."""
 
+from leaseboard.algorithms.online_automl.members.view cimport TreeView
 from leaseboard.algorithms.online_automl.safe.expansion cimport Row
 from leaseboard.algorithms.online_automl.safe.mixture cimport Mixture
 
@@ -10,7 +11,8 @@ cpdef enum:
 
 
 cdef class MemberPool:
-    cdef readonly Py_ssize_t n_features, n_classes, n_effects
+    cdef readonly Py_ssize_t n_features, n_classes
+    cdef readonly TreeView view
     cdef public Py_ssize_t at
     cdef public list members
     cdef public bint boosts
@@ -47,9 +49,8 @@ cdef class ClassPool(MemberPool):
     # Room for an example: logarithms, experts, and what these gave the class that came.
     cdef double[::1] _logs, _experts, _shown
 
-    # Write the probabilities of all classes, given today's; learn the class called `number`. Trees
-    # see what is `seen` of the example, with the effects of its texts.
+    # Write the probabilities of all classes, given today's; learn the class called `number`.
     cdef void take(
-        self, const double *today, const float *example, const float *seen, Py_ssize_t number,
-        double worth, double *found,
+        self, const double *today, const float *example, Py_ssize_t number, double worth,
+        double *found,
     ) noexcept

@@ -66,6 +66,7 @@ from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.log_pool cimport PRIOR, add_up, pool_logs, step_pool
 from leaseboard.algorithms.online_automl.members.learners cimport Given, Member
+from leaseboard.algorithms.online_automl.members.view cimport TreeView
 from leaseboard.algorithms.online_automl.safe cimport bayes
 from leaseboard.algorithms.online_automl.safe.mixture cimport ETA, FIELDS, LOST, MASS, SHARE_OF_BOUND
 from leaseboard.algorithms.reference.steps cimport add_moments, standardise
@@ -104,8 +105,8 @@ MOST_COLUMNS = 1024, 64, 64, 512
 """The members, and the most columns of each: random columns of more say little, of more all
 examples are about as far away as the nearest, and of more a fit takes too long."""
 
-SEE_EFFECTS = 0, BOOSTED
-"""Those that see effects of texts on many classes: not members that go by distances."""
+TREES = 0, BOOSTED
+"""Those that see what is in `leaseboard.algorithms.online_automl.members.view`."""
 
 FIRST_LEASES = (TRIAL, TRIAL, TRIAL, 4 * TRIAL)
 """Examples of the first lease of each: boosted trees say little before their fourth fit."""
@@ -184,12 +185,15 @@ cdef class MemberPool:
         0 for numbers.
     seed : int
         Of what members draw.
+    origins : sequence of Origin
+        Of the features; empty if all are numbers.
     """
 
-    kept = ("at", "boosts", "members", "leases", "moments", "seen")
+    kept = ("at", "boosts", "view", "members", "leases", "moments", "seen")
 
-    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
-        self.n_features, self.n_classes, self.n_effects, self.at = n_features, n_classes, 0, 0
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0, origins=()) -> None:
+        self.n_features, self.n_classes, self.at = n_features, n_classes, 0
+        self.view = TreeView(origins, n_features)
         self.boosts = boosted.library() is not None
         self.members = [kind(self._columns(m), n_classes, seed) for m, kind in enumerate(KINDS)]
         self.leases = Leases(FIRST_LEASES)
@@ -207,7 +211,7 @@ cdef class MemberPool:
         self._looked, self._due = False, 0
 
     def _columns(self, member):
-        n = self.n_features + (self.n_effects if member in SEE_EFFECTS else 0)
+        n = self.view.n_columns if member in TREES else self.n_features
         there = self.n_features <= MOST_COLUMNS[member] and (member != BOOSTED or self.boosts)
         return n if there else 0
 
@@ -228,9 +232,10 @@ cdef class MemberPool:
         """What the prediction without members costs an example."""
         return TODAY_OPERATIONS * max(1, self.n_classes - 1)
 
-    def grow(self, n_features: int, n_classes: int, n_effects: int = 0) -> None:
-        """Go on with more columns, which were 0 until now, more classes, and more effects of texts."""
-        self.n_features, self.n_classes, self.n_effects = n_features, n_classes, n_effects
+    def grow(self, n_features: int, n_classes: int, origins=(), races=()) -> None:
+        """Go on with more columns, which were 0 until now, more classes, and races of them."""
+        self.n_features, self.n_classes = n_features, n_classes
+        self.view.grow(origins, n_features, races)
         for m, member in enumerate(self.members):
             if n := self._columns(m):
                 member.grow(n, n_classes)
@@ -329,9 +334,12 @@ cdef class MemberPool:
 
     def fill(self, state) -> None:
         """See `plain.Saved.fill`; boosted trees are there as they were when the model began."""
+        self.view.fill(state["view"])
         if self.boosts != state["boosts"]:
             self.boosts = state["boosts"]
-            self.members[BOOSTED] = boosted.BoostedTrees(self._columns(BOOSTED), self.n_classes)
+            self.members[BOOSTED] = boosted.BoostedTrees(0, self.n_classes)
+        for m in TREES:
+            self.members[m].grow(self._columns(m), self.n_classes)
         plain.fill(self, state, self.kept)
         self._looked, self._due = False, 0
 
@@ -348,13 +356,12 @@ cdef bint _any_awake(MemberPool pool) noexcept nogil:
 
 
 cdef void _ask(
-    MemberPool pool, const float *example, const float *seen, const double *today, double target,
-    double worth,
+    MemberPool pool, const float *example, const double *today, double target, double worth
 ) noexcept:
     """Let the awake members learn an example, if it has worth, and write what all predict."""
     cdef Py_ssize_t d = pool.n_features, k = pool._found.shape[1], j, m
     cdef double *moments = &pool.moments[0, 0]
-    cdef Given given = Given(seen, &pool._standard[0], target, worth, pool._looked)
+    cdef Given given = Given(pool.view.see(example), &pool._standard[0], target, worth, pool._looked)
     # The example standardised by those before.
     if pool._leases[1, AWAKE] > 0.0 or pool._leases[2, AWAKE] > 0.0:
         standardise(example, moments, d, pool.seen[0], &pool._standard[0])
@@ -390,8 +397,8 @@ cdef class NumberPool(MemberPool):
 
     kept = (*MemberPool.kept, "weights", "covariance", "noise", "known")
 
-    def __init__(self, n_features: int, gamma: float, seed: int = 0) -> None:
-        super().__init__(n_features, 0, seed)
+    def __init__(self, n_features: int, gamma: float, seed: int = 0, origins=()) -> None:
+        super().__init__(n_features, 0, seed, origins)
         self.weights, self.noise = np.zeros(N_MEMBERS), np.zeros(3)
         self.covariance = _VARIANCE * np.eye(N_MEMBERS)
         self.known = Mixture(0, N_EXPERTS, np.arange(N_EXPERTS), gamma, 0)
@@ -430,7 +437,7 @@ cdef class NumberPool(MemberPool):
             for m in range(N_EXPERTS):
                 self.known._scores[m] += lost
             return
-        _ask(self, &row.example[0], &row.example[0], &today, row.shown, worth)
+        _ask(self, &row.example[0], &today, row.shown, worth)
         # Today's prediction, the members within the range of labels, and their stack.
         values[0] = today
         for m in range(N_MEMBERS):
@@ -518,8 +525,8 @@ cdef class ClassPool(MemberPool):
 
     kept = (*MemberPool.kept, "weights", "curvature", "bayes", "lost", "came")
 
-    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
-        super().__init__(n_features, n_classes, seed)
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0, origins=()) -> None:
+        super().__init__(n_features, n_classes, seed, origins)
         self.weights = np.eye(N_STACKED)[0].copy()
         self.curvature = PRIOR * np.eye(N_STACKED)
         self.bayes = new_weights(N_EXPERTS)
@@ -532,10 +539,10 @@ cdef class ClassPool(MemberPool):
         self._logs, self._experts = np.zeros(N_STACKED * k), np.zeros(N_EXPERTS * k)
         self._shown = np.zeros(N_EXPERTS)
 
-    def grow(self, n_features: int, n_classes: int, n_effects: int = 0) -> None:
+    def grow(self, n_features: int, n_classes: int, origins=(), races=()) -> None:
         """See `MemberPool.grow`."""
         self.came = np.pad(self.came, (0, n_classes - self.n_classes))
-        super().grow(n_features, n_classes, n_effects)
+        super().grow(n_features, n_classes, origins, races)
 
     def weighed(self):
         """Return the weights of the six."""
@@ -551,15 +558,14 @@ cdef class ClassPool(MemberPool):
         cdef double found[2]
         today[1] = 1.0 / (1.0 + exp(-<double>row.prediction))
         today[0] = 1.0 - today[1]
-        cdef const float *example = &row.example[0]
         self.take(
-            today, example, example, row.label > 0.0, row.importance if row.learns else 0.0, found
+            today, &row.example[0], row.label > 0.0, row.importance if row.learns else 0.0, found
         )
         row.prediction = <float>log(found[1] / found[0])
 
     cdef void take(
-        self, const double *today, const float *example, const float *seen, Py_ssize_t number,
-        double worth, double *found,
+        self, const double *today, const float *example, Py_ssize_t number, double worth,
+        double *found,
     ) noexcept:
         """Write the average of today's prediction, members and their stack; learn the class."""
         cdef Py_ssize_t k = self.n_classes, j, m
@@ -571,7 +577,7 @@ cdef class ClassPool(MemberPool):
         # The five that are stacked, bounded from below, and their stack; then the average of the
         # six. Where none has a lease today's prediction is everyone's.
         if awake:
-            _ask(self, example, seen, today, number, worth)
+            _ask(self, example, today, number, worth)
             for m in range(N_STACKED):
                 for j in range(k):
                     experts[m * k + j] = today[j] if m == 0 else self._found[m - 1, j]

@@ -55,8 +55,8 @@ def test_columns_begin_with_the_row_that_has_them_and_are_0_before():
 
     assert dict(zip(names, begins.tolist(), strict=True)) == {
         "kind=a": 0, "x": 1, "when_days": 1, "when_weekday=thursday": 1, "when_year_cosine": 1,
-        "when_year_sine": 1, "when_day_of_week": 1, "kind=b": 2, "when_time_of_day": 2, "when_hour=6": 2,
-        "when_weekday=friday": 2,
+        "when_year_sine": 1, "when_day_of_week": 1, "kind=b": 2, "when_time_of_day": 2,
+        "when_hour=6": 2, "when_weekday=friday": 2,
     }  # fmt: skip
     assert rows[:, names.index("kind=b")].tolist() == [0, 0, 1]
     assert rows[:, names.index("when_days")].tolist() == [0, 0, 1.25]

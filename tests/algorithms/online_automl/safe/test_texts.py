@@ -8,7 +8,9 @@ import pytest
 
 from leaseboard import OnlineAutoMLClassifier, OnlineAutoMLRegressor
 from leaseboard.algorithms.online.schema import Origin, Schema
-from leaseboard.algorithms.online_automl.one_vs_rest import MOST_EFFECTS, OneVsRest
+from leaseboard.algorithms.online_automl.members.pool import BOOSTED
+from leaseboard.algorithms.online_automl.members.view import MOST_EFFECTS
+from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.scale import MEAN
 from leaseboard.algorithms.online_automl.safe.texts import MEMORY, PRIOR
@@ -79,26 +81,24 @@ def test_trees_of_many_classes_see_effects_on_each_as_quarters():
         row[5:6], row[9:10] = random.randint(9) / CODES, random.randint(9) / CODES
         # The third class comes before all columns, the fourth between the last two.
         number = came.pop(0) if t in {0, 1, 40, 120} else random.randint(2 + (t > 40) + (t > 120))
+        whole.calls.row[:] = row
         whole.predict(row, later=t % 2 > 0)
-        seen = np.array(whole.calls.see())
         whole.calls.learn(float(number), 1.0)
-        after = np.array(whole.calls.see())
-        if len(after) > len(seen):  # with its class
+        if t <= 40 or t == 120:  # there are no members, or one has just grown by the class
             continue
 
-        assert after.tolist() == seen.tolist()  # nothing of its own label
-        places, races, _ = np.array(whole.effects, dtype=int).reshape(-1, 3).T
-        assert np.delete(seen, places).tolist() == row.tolist()
+        view, seen = whole.pool.view, whole.pool.members[BOOSTED].remembered[0][-1]
+        assert seen[view.features].tolist() == row.tolist()
         columns = [j for j, of in enumerate(whole.schema.origins) if of.part == "effect"]
         of_races = [np.array(race.calls.row.example)[columns] for race in whole.races]
-        assert len(places) == (t > 40) * len(whole.races) * len(columns)
-        for place, race, column in whole.effects:
+        assert len(view.effects) == len(whole.races) * len(columns)
+        for place, race, column in view.effects:  # of labels before alone
             assert seen[place] == np.rint(4.0 * of_races[race][column]) / 4.0
-    assert set(races) == {0, 1, 2}
-    assert seen[places].any()
+    assert {*view.effects[:, 1]} == {0, 1, 2}
+    assert seen[view.effects[:, 0]].any()
     trees, fourier, neighbours, boosted = whole.pool.members
     assert fourier.n_features == neighbours.n_features == 11
-    assert trees.n_features == boosted.n_features == 11 + 9
+    assert trees.n_features == boosted.n_features == 11 + 3 + 9
 
 
 def test_trees_of_a_hundred_classes_see_effects_on_the_first():
@@ -106,7 +106,8 @@ def test_trees_of_a_hundred_classes_see_effects_on_the_first():
     whole = OneVsRest(lambda own: racing.race(own, 0, "classification"), schema_of(7))
     list(whole.open())
     whole.learn(np.zeros((100, 7), np.float32), np.arange(100))
-    assert [each[1:] for each in whole.effects] == [(k // 2, k % 2) for k in range(MOST_EFFECTS)]
+    found = whole.pool.view.effects[:, 1:].tolist()
+    assert found == [[k // 2, k % 2] for k in range(MOST_EFFECTS)]
 
 
 def cities(n, k):
