@@ -98,7 +98,7 @@ class Arm(Strict):
     tries them after the defaults; other hyperparameters have their defaults."""
     codes: bool = False
     """Of nominal columns it gets the codes and not an indicator for each category, if there are
-    both, as in the estimators."""
+    both, as in the estimators; of many categories also the mean target of each."""
     rows_at_first: int = 4_000
     """Rows of a trial's first fit, at least, where the optimiser ``guided`` begins on a share."""
     most_rows: int | None = None

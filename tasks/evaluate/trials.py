@@ -22,7 +22,7 @@ from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate import spaces
 from leaseboard.tasks.fetch.dataset import Dataset, Task
-from leaseboard.tasks.preprocess import CODE, INDICATOR
+from leaseboard.tasks.preprocess import CODE, INDICATOR, MANY
 from leaseboard.tasks.preprocess.encoders import Scale, TableEncoder, labels_of, refuse_text
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import Rows, Split, division, split, split_by_column
@@ -88,7 +88,8 @@ class Order:
     refit: bool = False
     """Fit on the rows of `Arrays.refit` instead, and predict its validation rows."""
     codes: bool = False
-    """Of a nominal column that has both, the learner gets its codes and not its indicators."""
+    """Of a nominal column that has both, the learner gets its codes and not its indicators; of
+    one with many categories also the mean target of each, see `_effects`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,9 +296,27 @@ def _new(order: Order, arrays: Arrays) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.pipeline import make_pipeline
 
-    seen = np.flatnonzero(arrays.kinds != (INDICATOR if order.codes else CODE))
+    seen = np.flatnonzero(arrays.kinds != INDICATOR if order.codes else arrays.kinds < CODE)
     model = spaces.build(order.estimator, order.values, len(seen), order.seed)
-    return make_pipeline(ColumnTransformer([("seen", "passthrough", seen)]), model)
+    parts: list[Any] = [("seen", "passthrough", seen)]
+    if order.codes and (arrays.kinds == MANY).any():
+        parts.append(("effects", _effects(order, arrays), np.flatnonzero(arrays.kinds == MANY)))
+    return make_pipeline(ColumnTransformer(parts), model)
+
+
+def _effects(order: Order, arrays: Arrays) -> Any:
+    """Return the encoder of categories as their mean targets, the shares of classes.
+
+    Trees need a split for each run of neighbouring codes, but few splits by these. A row's are of
+    other training rows, or a learner would trust those of rare categories, which are noise.
+    """
+    from sklearn.model_selection import KFold
+    from sklearn.preprocessing import TargetEncoder
+
+    fewest = min(len(fold.train_y) for fold in arrays.folds)
+    parts = KFold(max(2, min(5, fewest)), shuffle=True, random_state=order.seed)
+    targets = "continuous" if arrays.task == "regression" else "auto"
+    return TargetEncoder(target_type=targets, cv=parts)
 
 
 def _fit(order: Order, arrays: Arrays, fold: Fold, left: Callable[[], float] | None = None) -> Any:

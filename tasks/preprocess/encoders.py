@@ -1,7 +1,7 @@
 """Encoders of tables, fitted on training rows, for environments."""
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.values import LARGEST
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.preprocess import CODE, INDICATOR
+from leaseboard.tasks.preprocess import CODE, INDICATOR, MANY
 from leaseboard.tasks.preprocess.encoding import (
     EVERY,
     declared,
@@ -33,6 +33,8 @@ Rows = NDArray[Any] | slice
 
 WIDEST = 1024
 """Indicators of a column at most: more categories share them, as in feature hashing."""
+FEW = 10
+"""Categories of a column beyond which they are `MANY`."""
 
 
 class _Encoder(TransformerMixin, BaseEstimator):
@@ -65,7 +67,8 @@ class TableEncoder(_Encoder):
     medians_ : list of float
         For each column what a missing number is.
     kinds_ : ndarray of int8
-        Of each feature: `INDICATOR` and `CODE` if it is of a column that has both, else 0.
+        Of each feature: `INDICATOR`, and `CODE` or `MANY`, if it is of a column that has both,
+        else 0.
     center_, spread_ : ndarray of float64
         What is taken from each feature, and what it is divided by; empty with ``scale="none"``.
 
@@ -81,8 +84,9 @@ class TableEncoder(_Encoder):
     rows; computed in float64, so that a column of large numbers with a small spread keeps it."""
     codes: bool = False
     """Whether a nominal column of three categories and more also has one feature for all: the
-    place of the category in their order, -1 of a missing one. They come after all others. Trees
-    part categories by it in fewer splits."""
+    place of the category in their order, -1 of a missing one, and between the two in the middle of
+    one that does not occur in the training rows. They come after all others. Trees part categories
+    by it in fewer splits."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn categories, medians and scales of the training rows; targets do not matter."""
@@ -91,7 +95,8 @@ class TableEncoder(_Encoder):
         has_code = [self._has_code(kept) for kept in self.categories_]
         widths = [1 if kept is None else min(len(kept), WIDEST) for kept in self.categories_]
         kinds = np.repeat(np.multiply(has_code, INDICATOR), widths)
-        self.kinds_ = np.append(kinds, [CODE] * sum(has_code)).astype(np.int8)
+        coded = [MANY if width > FEW else CODE for width in compress(widths, has_code)]
+        self.kinds_ = np.append(kinds, coded).astype(np.int8)
         medians = (0.0 if columns.is_named(c) else pd.Series(reals(c)).median() for c in every)
         self.medians_ = [0.0 if np.isnan(median) else float(median) for median in medians]
         self.center_ = self.spread_ = np.empty(0)
@@ -129,7 +134,9 @@ class TableEncoder(_Encoder):
             indicators = shared[:, None] == np.arange(min(len(kept), WIDEST))
             blocks.append(indicators.astype(exact))
             if self._has_code(kept):
-                codes.append(at[:, None].astype(exact))
+                unseen = (at < 0) & column.notna().to_numpy()
+                code = np.where(unseen, len(kept) // 2 - 0.5, at)
+                codes.append(code[:, None].astype(exact))
         return np.hstack([*blocks, *codes])
 
     def _has_code(self, kept: list[str] | None) -> bool:

@@ -310,7 +310,8 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     that were scored on each other's rows; nothing is fitted again. With a single split or one of
     time, the members are fitted again on all rows, with their seeds; one that falls short of its
     score is replaced by the model that was scored. The encoder, which sees no
-    target, is fitted on all rows in both cases.
+    target, is fitted on all rows in both cases. Trees also get the mean target of each of many
+    categories, scikit-learn's `TargetEncoder`, a part of the model and fitted on what it learns.
 
     Examples
     --------

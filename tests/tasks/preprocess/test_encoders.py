@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.preprocess import CODE, INDICATOR
+from leaseboard.tasks.preprocess import CODE, INDICATOR, MANY
 from leaseboard.tasks.preprocess.encoders import (
     WIDEST,
     TableEncoder,
@@ -56,7 +56,9 @@ def test_codes_are_places_after_all_features_of_columns_with_three_categories_an
     X = encoder.transform(other)
 
     assert encoder.kinds_.tolist() == [INDICATOR] * 3 + [0] * 3 + [CODE]
-    assert X[:, -1].tolist() == [2, -1, -1]
+    several = pd.DataFrame({"many": list("abcdefghijk"), "few": list("abcdefghijj")})
+    assert TableEncoder(codes=True).fit(several).kinds_[-2:].tolist() == [MANY, CODE]
+    assert X[:, -1].tolist() == [2, -1, 0.5]
     assert X[:, :-1].tolist() == TableEncoder().fit(frame).transform(other).tolist()
 
 

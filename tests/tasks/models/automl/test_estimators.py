@@ -90,6 +90,59 @@ def test_mixed_columns_missing_values_and_unseen_categories():
     assert np.allclose(search.predict_proba(new).sum(axis=1), 1)
 
 
+def towns(labels, seed=0):
+    """Return 1500 rows of 250 towns, with gaps, and targets that are a town's own, by chance."""
+    rng = np.random.default_rng(seed)
+    at = np.arange(1500) % 250
+    names = np.array([f"town {number}" for number in rng.permutation(250)], dtype=object)[at]
+    frame = pd.DataFrame({"town": np.where(at == 7, None, names), "noise": rng.normal(size=1500)})
+    return frame, rng.choice(labels, 250)[at]
+
+
+@pytest.mark.parametrize(
+    ("arm", "labels", "n_features"),
+    [("random_forest", ["no", "yes"], 3), ("lightgbm", ["p", "q", "r"], 5),
+     ("extra_trees", [0.0, 1.0, 5.0], 3)],
+)  # fmt: skip
+def test_trees_learn_hundreds_of_categories_by_their_mean_targets(arm, labels, n_features):
+    X, y = towns(labels)
+    made = AutoMLClassifier if isinstance(labels[0], str) else AutoMLRegressor
+    given = {"arms": [arm], "max_trials": 1, "trial_cpu_seconds": None, "random_state": 0}
+    search = made(**given).fit(X[:1250], y[:1250])
+    learner = search.model_.members[0].models[0][-1]
+
+    assert learner.n_features_in_ == n_features
+    assert search.score(X[1250:], y[1250:]) > 0.9
+    other = X[1250:].assign(town=[None, "unseen"] * 125)
+    again = load_trusted(dump_trusted(search))
+    np.testing.assert_array_equal(again.predict(other), search.predict(other))
+
+
+@pytest.mark.parametrize("cv", [3, 0.3])
+def test_mean_targets_are_of_other_rows_than_those_they_are_judged_by(cv):
+    X, _ = towns([0.0])
+    y = np.random.default_rng(1).choice(["no", "yes"], len(X))  # of no town
+    given = {"arms": ["random_forest"], "max_trials": 1, "trial_cpu_seconds": None}
+    search = AutoMLClassifier(**given, cv=cv, random_state=0).fit(X, y)
+
+    assert 0.42 < search.best_score_ < 0.58
+
+
+@pytest.mark.parametrize("rows", [300, 12])
+def test_mean_targets_of_names_that_occur_once_mislead_no_tree(rows):
+    X = pd.DataFrame({"id": [f"id {row}" for row in range(rows)], "x": np.arange(rows) % 2})
+    likely = np.where(X["x"] > 0, "yes", "no")
+    y = np.where(np.arange(rows) % 5 < 4, likely, likely[::-1])
+    weight = 1 + np.arange(rows) % 3
+    search = AutoMLClassifier(
+        arms=["lightgbm", "random_forest"], cv=TimeSeriesSplit(5), max_trials=2,
+        trial_cpu_seconds=None, random_state=0,
+    ).fit(X, y, sample_weight=weight)  # fmt: skip
+
+    assert set(search.leaderboard_["status"]) == {"ok"}
+    assert rows < 100 or search.score(X.assign(id="new"), likely) > 0.95
+
+
 def test_the_limits_of_a_trial_make_it_a_process_and_change_nothing(forked_workers):
     X, y = mixed()
     one = classifier(policy="rising-bandits", trial_cpu_seconds=None).fit(X, y)
