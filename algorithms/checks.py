@@ -23,7 +23,7 @@ from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Tr
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.errors import RuleBrokenError
 from leaseboard.algorithms.online.schema import Origin, Schema
-from leaseboard.algorithms.plugins import place
+from leaseboard.algorithms.plugins import blamed
 from leaseboard.algorithms.seeds import generator
 
 
@@ -207,7 +207,7 @@ def broken(algorithm: str, name: str) -> str:
     try:
         checks()[name](built)
     except Exception as error:  # noqa: BLE001  (any error of an algorithm breaks a requirement)
-        return f"{type(error).__name__}: {error}{place(error)}"
+        return blamed(error)
     return ""
 
 

@@ -5,23 +5,19 @@ Plugins are found without an import.
 
 import functools
 import hashlib
-import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import metadata
 from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
+from leaseboard.algorithms.errors import UsageError
 
-executed: set[Path] = set()
+executed: set[str] = set()
 """The files that this process has run, also those that failed: they may have changed anything."""
 
 _REFERENCE = re.compile(r"(.*\.py)(:\w*)?", re.DOTALL)
@@ -39,38 +35,19 @@ def file_of(text: str) -> Path | None:
     return Path(found[1]) if found else None
 
 
-@contextmanager
-def blaming(path: Path) -> Iterator[None]:
-    """Make what the code in `path` raises a `UserFileError` with the line; keep our own errors."""
-    try:
-        yield
-    except LeaseboardError:
-        raise
-    except (Exception, SystemExit) as error:  # the file may call sys.exit
-        raise UserFileError(blamed(error, path)) from error
+def blamed(error: BaseException, *files: Path) -> str:
+    """Return an error in one line, after the last line of a user's file that led to it.
 
-
-def blamed(error: BaseException, path: Path) -> str:
-    """Return an error in one line, after the last line of `path` that led to it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [each.lineno for each in frames if Path(each.filename).resolve() == path.resolve()]
-    said = str(error).partition("\n")[0]
-    if isinstance(error, SyntaxError) and Path(error.filename or "").resolve() == path.resolve():
-        lines, said = [error.lineno], error.msg
-    place = f"{path}:{lines[-1]}" if lines else str(path)
-    return f"{place}: {type(error).__name__}: {said}".rstrip(": ")
-
-
-def place(error: BaseException) -> str:
-    """Return the last line of a user's file that led to an error, such as `` (a.py, line 3)``.
-
-    Empty if none did.
+    If none did, after the first of `files`.
     """
-    files = {str(path) for path in executed}
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [f" ({Path(each.filename).name}, line {each.lineno})" for each in frames
-             if each.filename in files]  # fmt: skip
-    return lines[-1] if lines else ""
+    lines, said = [(each.filename, each.lineno) for each in frames], str(error)
+    if isinstance(error, SyntaxError) and error.filename in executed:
+        lines, said = [(error.filename, error.lineno)], error.msg
+    places = [f"{file}: " for file in files[:1]]
+    places += [f"{file}:{line}: " for file, line in lines if file in executed]
+    first = said.partition("\n")[0]
+    return f"{''.join(places[-1:])}{type(error).__name__}: {first}".rstrip(": ")
 
 
 class _UserFileLoader(SourceFileLoader):
@@ -80,112 +57,73 @@ class _UserFileLoader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def import_file(path: Path, what: str) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
     """Return the module in `path`, executed once in a process unless the file changes.
 
     It is registered where dataclasses and pickle look it up, under a name that shadows nothing
     and is the same in every process while path and content are. What is next to it can be
     imported by name, as of a script, then and later; installed modules come first.
 
-    Parameters
-    ----------
-    path : Path
-    what : str
-        What it is said to hold, for the message of the `UsageError` if it is not there.
-
     Raises
     ------
     UsageError
         If the file does not exist.
-    UserFileError
-        With the line, if running it raises or ends in ``sys.exit``.
     """
     if not path.is_file():
-        raise UsageError(f"no {what} file {str(path)!r}: name an existing .py file")
-    source = path.read_bytes()
-    digest = hashlib.sha256(str(path.resolve()).encode() + b"\n" + source)
+        raise UsageError(f"no algorithm file {str(path)!r}: name an existing .py file")
+    digest = hashlib.sha256(str(path.resolve()).encode() + b"\n" + path.read_bytes())
     name = f"users_{path.stem}_{digest.hexdigest()[:8]}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = spec_from_loader(name, loader := _UserFileLoader(name, str(path)))
-    assert spec is not None
-    module = sys.modules[name] = module_from_spec(spec)
-    executed.add(path)
+    module = sys.modules[name] = ModuleType(name)
+    module.__file__ = str(path)
+    executed.add(str(path))
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
     try:
-        with blaming(path):
-            loader.exec_module(module)
+        _UserFileLoader(name, str(path)).exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
     return module
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
-    """Algorithm of a distribution: an entry point in the group ``leaseboard.algorithms``."""
-
-    point: metadata.EntryPoint
-
-    @property
-    def name(self) -> str:
-        """Name of what it adds."""
-        return self.point.name
-
-    @property
-    def source(self) -> str:
-        """Distribution and version, as results and pages have it."""
-        assert self.point.dist is not None
-        return f"{self.point.dist.name} {self.point.dist.version}"
-
-    @property
-    def file(self) -> Path:
-        """File of the module; UsageError if it is not there."""
-        top, *inner = self.point.module.split(".")
-        spec = importlib.util.find_spec(top)  # of a top level, so nothing is imported
-        file = Path((spec and spec.origin) or "")
-        if inner:
-            place = file.parent.joinpath(*inner)
-            file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-        if spec is None or not file.is_file():
-            raise UsageError(f"{self.name!r} of {self.source}: no module {self.point.module!r}")
-        return file
-
-    def files(self) -> list[Path]:
-        """Return all Python files of its package, or its single module."""
-        top = self.file
-        while (top.parent / "__init__.py").is_file():
-            top = top.parent
-        return sorted(top.rglob("*.py")) if top.is_dir() else [top]
-
-    def load(self) -> Any:
-        """Import it and return what it names; UserFileError with the line, as of a user's file."""
-        executed.add(self.file)
-        with blaming(self.file):
-            return self.point.load()
-
-
 @functools.cache
-def discovered() -> tuple[Plugin, ...]:
+def discovered() -> list[EntryPoint]:
     """Return all plugins, by name and distribution, also those of one name."""
-    found = map(Plugin, metadata.entry_points(group="leaseboard.algorithms"))
-    return tuple(sorted(found, key=lambda each: (each.name, each.source)))
+    found = entry_points(group="leaseboard.algorithms")
+    return sorted(found, key=lambda each: (each.name, source_of(each)))
 
 
-def names() -> list[str]:
-    """Return the names of the plugins."""
-    return list(dict.fromkeys(each.name for each in discovered()))
-
-
-def find(name: str) -> Plugin | None:
+def find(name: str) -> EntryPoint | None:
     """Return the plugin that has a name; None without one.
 
     Raises UsageError if two distributions have one of that name: which is meant is unknown.
     """
     found = [each for each in discovered() if each.name == name]
     if len(found) > 1:
-        by = " and ".join(each.source for each in found)
+        by = " and ".join(map(source_of, found))
         raise UsageError(f"{name!r} is an algorithm of {by}: uninstall one of them")
     return found[0] if found else None
+
+
+def source_of(plugin: EntryPoint) -> str:
+    """Return distribution and version of a plugin, as results and pages have it."""
+    dist: Any = plugin.dist
+    return f"{dist.name} {dist.version}"
+
+
+def files_of(plugin: EntryPoint) -> list[Path]:
+    """Return all Python files of its package, or its single module; UsageError without one."""
+    spec = find_spec(plugin.module.partition(".")[0])  # of a top level, so nothing is imported
+    if spec is None or spec.origin is None:
+        raise UsageError(f"{plugin.name!r} of {source_of(plugin)}: no module {plugin.module!r}")
+    top = Path(spec.origin)
+    return sorted(top.parent.rglob("*.py")) if top.name == "__init__.py" else [top]
+
+
+def load(plugin: EntryPoint) -> Any:
+    """Import a plugin and return what it names."""
+    executed.update(map(str, files_of(plugin)))
+    return plugin.load()

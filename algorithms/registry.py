@@ -5,13 +5,13 @@ import importlib
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms import plugins
 from leaseboard.algorithms.base import Algorithm, configured, setting_names
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.plugins import Plugin, blaming, import_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +59,24 @@ def names() -> list[str]:
     return list(_BY_NAME)
 
 
-def plugin(name: str) -> Plugin | None:
+def plugin(name: str) -> EntryPoint | None:
     """Return the plugin that adds the algorithm `name`; None for ours and for files."""
     return None if name in _BY_NAME else plugins.find(name)
 
 
-def file_of(name: str) -> Path | None:
-    """Return the file of a user's algorithm or of a plugin's; None for another name."""
+def files_of(name: str) -> list[Path]:
+    """Return the file of a user's algorithm, or all of a plugin's; none of another name."""
     if added := plugin(name):
-        return added.file
-    return plugins.file_of(name)
+        return plugins.files_of(added)
+    own = plugins.file_of(name)
+    return [own] if own else []
 
 
 def entry(name: str) -> Entry:
     """Return the entry of `name`; raise UsageError with the nearest name if it is unknown."""
     if name not in _BY_NAME:
-        raise unknown("algorithm", name, [*_BY_NAME, *plugins.names()])
+        added = {each.name for each in plugins.discovered()}
+        raise unknown("algorithm", name, added | {*_BY_NAME})
     return _BY_NAME[name]
 
 
@@ -86,9 +88,9 @@ def environment_presets(name: str) -> Mapping[str, str]:
 def algorithm_class(name: str) -> type[Algorithm]:
     """Return the class behind a name, a plugin's too, or behind ``path/to/file.py:Class``."""
     if added := plugin(name):
-        return _algorithm({name: added.load()}, name, added.file)
+        return _algorithm({name: plugins.load(added)}, name, added.module)
     if path := plugins.file_of(name):
-        return _algorithm(vars(import_file(path, "algorithm")), name.rpartition(":")[2], path)
+        return _algorithm(vars(plugins.import_file(path)), name.rpartition(":")[2], path)
     module, _, attribute = entry(name).target.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -103,14 +105,11 @@ def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
     for key in settings:
         if key not in known:
             raise SettingError(unknown(f"setting of {name}", key, known), key)
-    path = file_of(name)
-    if path is None:
-        return configured(cls, name, {**_BY_NAME[name].settings, **settings})
-    with blaming(path):
-        return configured(cls, name, settings)
+    presets = _BY_NAME[name].settings if name in _BY_NAME else {}
+    return configured(cls, name, {**presets, **settings})
 
 
-def _algorithm(there: Mapping[str, Any], attribute: str, path: Path) -> type[Algorithm]:
+def _algorithm(there: Mapping[str, Any], attribute: str, path: object) -> type[Algorithm]:
     """Return the algorithm called `attribute` among what is there; UsageError without it."""
     algorithms = {name: found for name, found in there.items() if inspect.isclass(found)
                   and issubclass(found, Algorithm) and found is not Algorithm}  # fmt: skip

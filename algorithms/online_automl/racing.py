@@ -188,7 +188,7 @@ class StreamRace:
 
 def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
     """Return the registered race called `algorithm`; UsageError for others, and for files."""
-    if registry.file_of(algorithm) is None:  # no file: what is saved must not name code
+    if not registry.files_of(algorithm):  # no file: what is saved must not name code
         built = registry.build(algorithm, settings)
         if isinstance(built, Racing):
             return built

@@ -31,10 +31,10 @@ def list_all(what: Annotated[str, arg(_WHAT)] = "all") -> None:
             columns, rows = _listed(kind)
             show_table(kind.capitalize(), columns, rows)
         return
-    file = registry.file_of(what)
-    if what not in registry.names() and file is None:
+    files = registry.files_of(what)
+    if what not in registry.names() and not files:
         raise unknown("list", what, (*KINDS, *registry.names()), "leaseboard list")
-    found = in_fork(partial(_settings, what), file) if file else _settings(what)
+    found = in_fork(partial(_settings, what), files) if files else _settings(what)
     show_table(f"Settings of {what}", ("name", "default"), found)
 
 
@@ -64,7 +64,9 @@ def _listed(kind: str) -> tuple[tuple[str, ...], Rows]:
                 for name in venv.names()
             ]
         case _:
-            return ("name", "source"), [(each.name, each.source) for each in plugins.discovered()]
+            return ("name", "source"), [
+                (each.name, plugins.source_of(each)) for each in plugins.discovered()
+            ]
 
 
 def _suites(folder: Path) -> Rows:

@@ -67,11 +67,11 @@ def check(algorithm: AlgorithmName) -> int:
     from leaseboard.tasks.processes.child import Limits
 
     describe(algorithm, {})
-    file = registry.file_of(algorithm)
+    files = registry.files_of(algorithm)
     failed = 0
     for name, rule in counted(checks().items(), "check", "rules"):
         try:
-            fault = in_fork(partial(broken, algorithm, name), file, Limits(**LIMITS))
+            fault = in_fork(partial(broken, algorithm, name), files, Limits(**LIMITS))
         except UserFileError as error:  # its process ended
             fault = str(error)
         if fault:

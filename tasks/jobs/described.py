@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import setting_names
 from leaseboard.algorithms.errors import LeaseboardError, UserFileError
-from leaseboard.algorithms.plugins import Plugin, blamed, file_of
+from leaseboard.algorithms.plugins import blamed, source_of
 from leaseboard.tasks.jobs.environments import KINDS
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.machine.versions import hash_of, reached
@@ -49,15 +49,14 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     UserFileError
         If the user's file cannot be used, with the line: it is imported in a fork only.
     """
-    file = registry.file_of(algorithm)
-    if file is None or not file.is_file():
+    files = registry.files_of(algorithm)
+    if not files or not files[0].is_file():
         return _description(algorithm, settings)
-    path = file.resolve()
-    code = hash_of(reached([path])[0])
-    place = (f"{path}:{algorithm}", code, json.dumps(settings, sort_keys=True, default=str))
+    given = json.dumps(settings, sort_keys=True, default=str)
+    place = (f"{files[0].resolve()}:{algorithm}", hash_of(reached(files)[0]), given)
     if place not in _known:
         try:
-            _known[place] = in_fork(lambda: _description(algorithm, settings), file)
+            _known[place] = in_fork(lambda: _description(algorithm, settings), files)
         except LeaseboardError as error:
             _known[place] = error
     known = _known[place]
@@ -79,12 +78,14 @@ def _description(algorithm: str, settings: Mapping[str, Any] | None) -> Describe
     return Described(kind, tuple(setting_names(cls)))
 
 
-def in_fork(function: Callable[[], Any], file: Path | None, limits: Limits | None = None) -> Any:
+def in_fork(
+    function: Callable[[], Any], files: Sequence[Path], limits: Limits | None = None
+) -> Any:
     """Return the value of `function`, called in a fork.
 
     Raises its LeaseboardError, and UserFileError for any other failure.
 
-    - `file`: the user's file that it imports; None if it imports none.
+    - `files`: those of the user's algorithm that it imports; none if it imports none.
     - `limits`: `IMPORT` by default.
     """
 
@@ -98,12 +99,12 @@ def in_fork(function: Callable[[], Any], file: Path | None, limits: Limits | Non
         except LeaseboardError as error:
             return None, error
         except BaseException as error:  # noqa: BLE001  (any error of a user's file is reported)
-            said = blamed(error, file) if file else f"{type(error).__name__}: {error}"
-            return None, UserFileError(said)
+            return None, UserFileError(blamed(error, *files))
 
     called = call(outcome, limits or IMPORT)
     if called.ending.status != "ok":
-        raise UserFileError(f"{file}: {called.ending.reason}")
+        code = "".join(f"{file}: " for file in files[:1])
+        raise UserFileError(f"{code}{called.ending.reason}")
     value, error = called.value
     if error is not None:
         raise error
@@ -116,19 +117,10 @@ KNOWN = ("sklearn", "lightgbm")
 
 def is_untrusted(job: Job) -> bool:
     """Return whether `job` runs a user's code, which may change anything in its process."""
-    return bool(files(job) or classes(job, registry.algorithm_class(job.algorithm).environment))
-
-
-def plugins_of(job: Job) -> list[Plugin]:
-    """Return the plugin whose code a job runs, if any."""
-    found = registry.plugin(job.algorithm)
-    return [] if found is None else [found]
-
-
-def files(job: Job) -> list[Path]:
-    """Return the user's file that a job names as its algorithm, and those of its plugins."""
-    own = file_of(job.algorithm)
-    return [*([own] if own else []), *(file for each in plugins_of(job) for file in each.files())]
+    name = job.algorithm
+    return bool(
+        registry.files_of(name) or classes(job, registry.algorithm_class(name).environment)
+    )
 
 
 def classes(job: Job, kind: str) -> list[str]:
@@ -144,7 +136,7 @@ def classes(job: Job, kind: str) -> list[str]:
 
 
 def pinned(job: Job) -> str:
-    """Return the pins of the framework of `job` and the versions of its plugins, for its key.
+    """Return the pins of the framework of `job`, or the version of its plugin, for its key.
 
     So another version of River, or of a plugin, has results of its own.
 
@@ -155,8 +147,9 @@ def pinned(job: Job) -> str:
     """
     from leaseboard.tasks.evaluate import venv
 
-    added = "".join(f" {each.source}" for each in plugins_of(job))
-    if registry.file_of(job.algorithm):
-        return added
+    if plugin := registry.plugin(job.algorithm):
+        return f" {source_of(plugin)}"
+    if registry.files_of(job.algorithm):
+        return ""
     system = getattr(registry.build(job.algorithm, job.settings), "system", "")
-    return f" pins {venv.digest(system)}{added}" if system in venv.names() else added
+    return f" pins {venv.digest(system)}" if system in venv.names() else ""

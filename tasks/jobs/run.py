@@ -23,14 +23,13 @@ from leaseboard.algorithms.errors import (
     LeaseboardError,
     SettingError,
     SkipError,
-    UsageError,
     unknown,
 )
 from leaseboard.algorithms.events import Event, Finished, LogWriter, Measured
-from leaseboard.algorithms.plugins import place
+from leaseboard.algorithms.plugins import blamed, source_of
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
-from leaseboard.tasks.jobs.described import classes, describe, files, pinned, plugins_of
+from leaseboard.tasks.jobs.described import classes, describe, pinned
 from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared, load_mapped
 from leaseboard.tasks.machine.addresses import discreet
@@ -70,9 +69,6 @@ def check(job: Job) -> tuple[str, str, str]:
     """Return what `identify` does; UsageError for what is wrong with `job`, but for its data."""
     kind = describe(job.algorithm, job.settings).environment
     environments.resolve(kind, job.environment)
-    for file in files(job):
-        if not file.is_file():
-            raise UsageError(f"no file {str(file)!r}: name an existing .py file")
     loading.check(job.data)
     return identify(job, kind)
 
@@ -82,7 +78,7 @@ def identify(job: Job, kind: str) -> tuple[str, str, str]:
 
     The identity is what the key holds in addition to the job and the digest of its data.
     """
-    version, libraries = code_and_libraries(files(job), classes(job, kind))
+    version, libraries = code_and_libraries(registry.files_of(job.algorithm), classes(job, kind))
     more = environments.resolve(kind, job.environment).identity() + pinned(job)
     return version, version + libraries + more, libraries
 
@@ -111,6 +107,7 @@ def run_job(
     algorithm.prepare(env)
     setup_seconds = perf_counter() - setup
     version, identity, libraries = identify(job, algorithm.environment)
+    plugin = registry.plugin(job.algorithm)
     rows = min(len(dataset.target), getattr(options, "max_rows", None) or math.inf)
     if isinstance(env, StreamEnvironment):  # its budget counts rows
         rows = min(rows, env.budget)
@@ -132,7 +129,7 @@ def run_job(
         environment_options=options.model_dump(),
         version=version,
         libraries=libraries,
-        plugins=", ".join(sorted({each.source for each in plugins_of(job)})),
+        plugins=source_of(plugin) if plugin else "",
         started=started,
         setup_seconds=setup_seconds,
         events="events.jsonl.gz",
@@ -254,6 +251,5 @@ def verdict(error: BaseException) -> tuple[str, str]:
         case ValidationError():
             reason = f"{error.title}: {first_fault(error)}"
         case _:
-            first = reason.partition("\n")[0]
-            reason = f"{type(error).__name__}: {first}".rstrip(": ") + place(error)
+            reason = blamed(error)
     return status, discreet(reason)

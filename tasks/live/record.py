@@ -305,7 +305,6 @@ def _add(
     learned = load(live.state.model(candidate.model), f"a model of the state {live.state}")
     features = features_of(live.contract, live.settings.data, record.lifecycle.kinds)
     last = record.batches[-1]["name"] if record.batches else ""
-    file = registry.file_of(live.recipe.algorithm)
     tags = {
         KEY: key_of(candidate),
         CANDIDATE: str(candidate.number),
@@ -313,7 +312,7 @@ def _add(
         "leaseboard.created": f"{candidate.created}: {candidate.why}",
         "leaseboard.rows": str(candidate.learned),
         "leaseboard.data": f"{len(record.batches)} batches to {last}",
-        "leaseboard.code": code_and_libraries([file] if file else [])[0],
+        "leaseboard.code": code_and_libraries(registry.files_of(live.recipe.algorithm))[0],
     } | ({"leaseboard.flow_run": flow_run} if flow_run else {})
     text = f"`{candidate.name}` predicts `{live.settings.data.target}`."
     return log(client, place, live.settings.name, Snapshot(features, learned), tags, text)

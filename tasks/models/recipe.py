@@ -102,7 +102,7 @@ class Recipe:
     @property
     def goes_on(self) -> bool:
         """True if it learns row after row, where others are trained again on a window."""
-        if registry.file_of(self.algorithm):  # code of others, which is not run here
+        if registry.files_of(self.algorithm):  # code of others, which is not run here
             return False
         return issubclass(registry.algorithm_class(self.algorithm), Racing)
 
@@ -145,7 +145,7 @@ class Recipe:
         )
 
         name = self.algorithm
-        if registry.file_of(name) or not issubclass(registry.algorithm_class(name), ArmPolicy):
+        if registry.files_of(name) or not issubclass(registry.algorithm_class(name), ArmPolicy):
             raise UsageError(
                 f"algorithm {name!r} cannot be kept: name a race of streams such as"
                 " online-automl, or a policy over arms such as rising-bandits-cost"

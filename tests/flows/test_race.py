@@ -44,7 +44,7 @@ def race(call):
 @pytest.mark.parametrize(
     ("end", "status", "reason"),
     [
-        ("raise ValueError('no luck')", "crash", "ValueError: no luck (mine.py, line 13)"),
+        ("raise ValueError('no luck')", "crash", "mine.py:13: ValueError: no luck"),
         ("yield Eliminated(at=0, configuration=7, reason='x')", "crash", "configuration 7"),
         ("import os; os._exit(0)", "crash", "ended with exit code 0"),
         ("raise DivergedError('NaN at 7')", "diverged", "NaN at 7"),

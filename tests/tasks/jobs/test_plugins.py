@@ -8,6 +8,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, UserFileError
+from leaseboard.algorithms.plugins import source_of
 from leaseboard.tasks.jobs.described import describe, is_untrusted
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import check, identify
@@ -20,12 +21,9 @@ __all__ = ["installed"]
 def test_a_plugin_is_found_and_not_imported(installed, tmp_path):
     installed("added_one", POINTS.format("own", "added_one"))
 
-    found = registry.plugin("own")
-
-    assert found.source == "added_one 1.0"
-    assert found.file == tmp_path / "added_one" / "own.py"
-    assert [path.name for path in found.files()] == ["__init__.py", "own.py"]
-    assert registry.file_of("own") == found.file
+    assert source_of(registry.plugin("own")) == "added_one 1.0"
+    folder = tmp_path / "added_one"
+    assert registry.files_of("own") == [folder / "__init__.py", folder / "own.py"]
     assert not [name for name in sys.modules if name.startswith("added_one")]
     assert "own" not in registry.names()  # of which some build each
 
@@ -34,7 +32,7 @@ def test_an_error_on_import_has_the_line_of_the_plugin(installed):
     installed("added_two", POINTS.format("own", "added_two"))
 
     with pytest.raises(UserFileError, match=r"added_two/own.py:1: RuntimeError: imported"):
-        registry.build("own")
+        describe("own")
 
 
 def test_a_name_of_two_distributions_is_refused_and_ours_wins(installed):

@@ -2,7 +2,7 @@
 
 from leaseboard.algorithms import registry
 from leaseboard.tasks.evaluate import venv
-from leaseboard.tasks.jobs.described import files, is_untrusted
+from leaseboard.tasks.jobs.described import is_untrusted
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.jobs.suites.suite import load_suites, suite_names
@@ -17,7 +17,7 @@ def job(algorithm="vanilla", environment=None):
 def test_a_file_that_is_named_makes_a_job_untrusted():
     for name in ("mine.py:Mine", "/some where/mine.py:Mine"):
         assert is_untrusted(job(name)), name
-        assert files(job(name)), name
+        assert registry.files_of(name), name
 
 
 def test_a_class_of_a_space_makes_a_policy_s_job_untrusted(tmp_path):
