@@ -159,6 +159,7 @@ training in large datasets". Theorems 1 and 2.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -322,27 +323,17 @@ def exact_upper(correct: int, s: int, t: int, alpha: float) -> float:
     alpha : float
         Probability of the event that the bound fails.
     """
-    low, high = correct, correct + t  # K of the union that are compatible with `correct`
-    while low < high:
-        middle = (low + high + 1) // 2
-        if at_most(correct, s + t, middle, s) > alpha:
-            low = middle
-        else:
-            high = middle - 1
-    return (low - correct) / t
+    more = range(correct + 1, correct + t + 1)  # K of the union that may go with `correct`
+    return bisect_left(more, True, key=lambda k: at_most(correct, s + t, k, s) <= alpha) / t
 
 
 @lru_cache(maxsize=4096)
 def exact_lower(correct: int, s_te: int, t: int, alpha: float) -> float:
     """Return the lower bound: the least accuracy with `correct` of s_te not improbably high."""
-    low, high = correct, t - (s_te - correct)
-    while low < high:
-        middle = (low + high) // 2
-        if at_most(s_te - correct, t, t - middle, s_te) > alpha:  # the wrong ones, not the right
-            high = middle
-        else:
-            low = middle + 1
-    return low / t
+    wrong = s_te - correct  # of which there are few
+    all_right = range(correct, t - wrong)
+    below = bisect_left(all_right, True, key=lambda k: at_most(wrong, t, t - k, s_te) > alpha)
+    return (correct + below) / t
 
 
 def best_upper(
