@@ -80,6 +80,8 @@ class Environment(ABC):
         Units that may be consumed.
     at : float
         Units consumed until now: the `at` of every event.
+    cost : Cost, optional
+        What the job is charged; by default the time that its algorithm takes.
     """
 
     kind: ClassVar[str]
@@ -88,19 +90,14 @@ class Environment(ABC):
 
     budget: float
     at: float
+    cost: Cost | None = None
 
     def __init__(self, unit: str, budget: float) -> None:
         if not budget >= 0:
             raise UsageError(f"a budget of {budget} {unit} is negative: give some, or 0 for none")
         self.unit, self.budget, self.at = unit, budget, 0
-        self._cost: Cost | None = None
         self._notes: dict[str, float] = {}
         self._made: dict[Callable[..., Any], Any] = {}
-
-    @property
-    def cost(self) -> Cost | None:
-        """The cost that the job is charged; None for the time that its algorithm takes."""
-        return self._cost
 
     def note(self, metrics: Mapping[str, float]) -> None:
         """Take metrics that the run reports in addition to its score."""

@@ -251,7 +251,7 @@ class SystemsEnvironment(Environment):
         super().__init__("cpu_seconds", budget)
         self.task, self._fits, self._truth = task, fits, truth
         self._found: Doubles | None = None
-        self._cost: Cost = Cost(spent_cpu_seconds=0.0)
+        self.cost: Cost = Cost(spent_cpu_seconds=0.0)
 
     def fit(self, system: str, seed: int) -> None:
         """Let `system` learn and predict, once; the budget is charged its recorded cost.
@@ -266,7 +266,7 @@ class SystemsEnvironment(Environment):
         found, cost = self._fits.fit(system, seed, self.budget)
         if found.shape != self._truth.shape or not np.isfinite(found).all():
             raise DivergedError(f"{system} did not predict a finite number for each test row")
-        self._found, self._cost = found, cost
+        self._found, self.cost = found, cost
         self.at = min(self.budget, cost.cpu_seconds)
 
     def score(self) -> Score:
@@ -278,7 +278,7 @@ class SystemsEnvironment(Environment):
             return Score(math.nan, metric, "max", self._notes)
         more = of_test(self.task, truth, found, n_classes=1 + int(max(truth.max(), found.max())))
         value = more.get("r2" if regression else "accuracy", 0.0)
-        overrun = max(0.0, self._cost.cpu_seconds / self.budget - 1)
+        overrun = max(0.0, self.cost.cpu_seconds / self.budget - 1)
         return Score(value, metric, "max", {**self._notes, **more, "overrun": overrun})
 
 

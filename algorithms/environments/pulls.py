@@ -161,16 +161,12 @@ class PullsEnvironment(Environment):
         self.pulls = [0] * len(trials.arms)
         self._reserve = reserve
         self._trials = trials
-        self._spent = Cost()
+        # Of all trials when they were run; replayed ones add nothing to what is spent.
+        self.cost: Cost = Cost(spent_cpu_seconds=trials.spent_cpu_seconds)
         self._next = [0] * len(trials.arms)
         self._champion: int | None = None
         self._joint_pulls: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
-
-    @property
-    def cost(self) -> Cost:
-        """Cost of all trials when they were run; replayed ones add nothing to what is spent."""
-        return replace(self._spent, spent_cpu_seconds=self._trials.spent_cpu_seconds)
 
     def admit(self) -> Iterator[events.Event]:
         """Admit the arms, before any trial."""
@@ -272,7 +268,8 @@ class PullsEnvironment(Environment):
         number = len(self.arms) + sum(self.pulls)
         self.pulls[trial.arm] += 1
         feedback = replace(trial, parameters=dict(trial.parameters), test=None, measures={})
-        self._spent = self._spent.plus(trial.cpu_seconds, trial.wall_seconds)
+        cost_of_all = self.cost.plus(trial.cpu_seconds, trial.wall_seconds)
+        self.cost = replace(cost_of_all, spent_cpu_seconds=self._trials.spent_cpu_seconds)
         yield events.ConfigurationAdmitted(
             at=self.at,
             configuration=number,

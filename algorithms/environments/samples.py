@@ -199,16 +199,11 @@ class SamplesEnvironment(Environment):
         super().__init__("rows", float(most if budget is None else budget))
         self.configurations = tuple(dict(each) for each in probes.configurations)
         self.champion: int | None = None
-        self._spent = Cost()
+        self.cost: Cost = Cost()  # recorded, of all that was tried
         self._n_paid = 0
         self._last_failure = "none was tried"
         self.initial_rows = min(initial_rows, self.train_rows)
         self._probes, self._deciders = probes, deciders
-
-    @property
-    def cost(self) -> Cost:
-        """Recorded cost of all that was tried."""
-        return self._spent
 
     def admit(self) -> Generator[events.Event, None, list[int]]:
         """Admit every configuration; return those that do not duplicate an earlier one.
@@ -290,7 +285,7 @@ class SamplesEnvironment(Environment):
         ended = cpu <= seconds
         if not ended:
             cpu, wall = seconds, wall * seconds / cpu
-        self._spent = self._spent.plus(cpu, wall)
+        self.cost = self.cost.plus(cpu, wall)
         self.at += rows
         if not ended:
             return None

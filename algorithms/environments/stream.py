@@ -217,7 +217,7 @@ class StreamEnvironment(PredictedEnvironment):
             raise SkipError(f"{system} runs on jobs alone: take `leaseboard race`")
         with closing(self._outside(system, learner, self.stream, seed)) as session:
             yield session
-            self._cost = session.finish()
+            self.cost = session.finish()
 
     @property
     def predictions(self) -> NDArray[np.float32]:
