@@ -31,6 +31,13 @@ class Event:
     at: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfConfiguration(Event):
+    """Something that happens to the configuration of this number."""
+
+    configuration: int
+
+
 class Decision(Event):
     """Decision of an algorithm of one kind about a configuration, which lives on.
 
@@ -71,27 +78,25 @@ class Started(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationAdmitted(Event):
+class ConfigurationAdmitted(OfConfiguration):
     """Admission of a configuration; identifiers count up from 0 in a job.
 
     `parent` is the configuration it was derived from (ChaCha's champion, a trial's arm).
     """
 
-    configuration: int
     parameters: Parameters
     parent: int | None = None
     origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseGranted(Event):
+class LeaseGranted(OfConfiguration):
     """Lease: a configuration may consume units until it has had `amount` since it was fresh.
 
     `fresh` says that a new model starts; otherwise the lease extends a live one. The new model
     starts with the weights of the live configuration `source`; without a `source`, from nothing.
     """
 
-    configuration: int
     amount: float
     slot: int | None = None
     fresh: bool = True
@@ -99,10 +104,9 @@ class LeaseGranted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundsUpdated(Event):
+class BoundsUpdated(OfConfiguration):
     """Confidence bounds of a configuration's loss or reward, after `units` of its own."""
 
-    configuration: int
     value: float
     lower: float
     upper: float
@@ -110,60 +114,54 @@ class BoundsUpdated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationScored(Event):
+class ConfigurationScored(OfConfiguration):
     """Achievement of a configuration itself, in the job's own metric.
 
     `value` is the mean over the `units` that it consumed in all its leases, and so comparable
     with the job's score as far as `units` and the budget are. The last one counts.
     """
 
-    configuration: int
     value: float
     units: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paused(Event):
+class Paused(OfConfiguration):
     """Loss of a configuration's slot; it may return, and had used `units` of its lease."""
 
-    configuration: int
     units: float
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Eliminated(Event):
+class Eliminated(OfConfiguration):
     """End of a configuration's consideration for good: no lease may follow."""
 
-    configuration: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationFailed(Event):
+class ConfigurationFailed(OfConfiguration):
     """Crash, timeout or divergence of a configuration: no lease may follow."""
 
-    configuration: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChampionChanged(Event):
+class ChampionChanged(OfConfiguration):
     """Change of the configuration that is the algorithm's answer."""
 
-    configuration: int
     previous: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFinished(Event):
+class TrialFinished(OfConfiguration):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
     `test` is for the record: policies do not see it, the environment adds it. `seed` is the
     learner's, if there is one.
     """
 
-    configuration: int
     arm: int
     reward: float
     test: float | None = None
@@ -175,10 +173,9 @@ class TrialFinished(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeFinished(Event):
+class ProbeFinished(OfConfiguration):
     """One probe: a configuration trained on `rows` rows; accuracies and recorded costs."""
 
-    configuration: int
     rows: int
     train_accuracy: float
     test_accuracy: float
@@ -271,7 +268,7 @@ class Finished(Event):
 KINDS: Mapping[str, type[Event]] = {
     name: each
     for name, each in list(globals().items())
-    if isinstance(each, type) and issubclass(each, Event) and each not in (Event, Decision)
+    if isinstance(each, type) and issubclass(each, Event) and not each.__subclasses__()
 }
 """All kinds that exist, by name. Of one that is not a `Decision` the auditor and
 `leaseboard.algorithms.audit` have to decide what it means."""
@@ -343,17 +340,14 @@ class LogWriter:
             if self._lines % 256 == 0 or self._lines & (self._lines - 1) == 0:
                 self._file.flush()
 
-    def close(self) -> None:
-        """Finish the file; a log that was never closed is cut off, not corrupt."""
-        with naming(self._path):
-            self._file.close()
-            self._raw.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        """Finish the file; a log that was never closed is cut off, not corrupt."""
+        with naming(self._path):
+            self._file.close()
+            self._raw.close()
 
 
 _SPECIAL = {str(each): each for each in (math.nan, math.inf, -math.inf)}

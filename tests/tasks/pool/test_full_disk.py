@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from leaseboard.algorithms.errors import SkipError
+from leaseboard.algorithms.events import LogWriter
 from leaseboard.tasks.evaluate import trials
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
@@ -23,8 +24,8 @@ def full(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/somewhere")
 
 
-def full_at_the_end(writer, *_):
-    writer.close()
+def full_at_the_end(writer, *_, finish=LogWriter.__exit__):
+    finish(writer)
     full()
 
 
