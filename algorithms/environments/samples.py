@@ -221,11 +221,11 @@ class SamplesEnvironment(Environment):
                 at=self.at, configuration=index, parameters=parameters, origin=origin
             )
         for index, content in enumerate(contents):
-            fresh_copy = next((j for j in distinct if contents[j] == content), None)
-            if fresh_copy is None:
+            first = contents.index(content)
+            if first == index:
                 distinct.append(index)
             else:
-                reason = f"duplicate of configuration {fresh_copy}"
+                reason = f"duplicate of configuration {first}"
                 yield events.Eliminated(at=self.at, configuration=index, reason=reason)
         return distinct
 
