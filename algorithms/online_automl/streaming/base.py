@@ -70,6 +70,9 @@ class OnlineModel:
         self._pending = Pending(max_pending)
         self._late = self._racing.late(self._task)
         self.about: dict[str, Any] = {}
+        # Of a classifier, the second for what was last predicted with an id.
+        self.classes: list[Hashable] = []
+        self.waited: dict[Hashable, float] = {}
         self._single: SingleExample | None = None
         self._refuses = ""  # why a model that was loaded here cannot learn
 

@@ -113,17 +113,6 @@ class OnlineAutoMLClassifier(base.OnlineModel, base.MiniBatchClassifier):
     _task = "classification"
     _race: Any
 
-    def __init__(
-        self,
-        seed: int = 0,
-        algorithm: str = "online-automl",
-        max_pending: int = 10_000,
-        **settings: Any,
-    ) -> None:
-        super().__init__(seed, algorithm, max_pending, **settings)
-        self.classes: list[Hashable] = []
-        self.waited: dict[Hashable, float] = {}  # shares of what was last predicted with an id
-
     @property
     def _multiclass(self) -> bool:
         """River's word for "more than two classes"."""
