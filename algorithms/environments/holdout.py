@@ -91,6 +91,7 @@ class HoldoutEnvironment(PredictedEnvironment):
 
     kind: ClassVar[str] = "holdout"
     measured: ClassVar[str] = "test"
+    or_else: ClassVar[str] = "set positive to those that are one of the two, or leave it out"
 
     def __init__(self, holdout: Holdout, passes: int = 1, budget: int | None = None) -> None:
         self.n_train: int = len(holdout.train.labels)
@@ -163,16 +164,6 @@ class HoldoutEnvironment(PredictedEnvironment):
         truth, said = (labels, self._answers(given)) if many else (labels > 0, given > 0)
         return of_test(
             "classification", truth.astype(int), said.astype(int), given, n_classes=many
-        )
-
-    def bars(self, algorithm: Algorithm[Any]) -> str:
-        """See `Environment.bars`: many algorithms know two classes, by the sign of a number."""
-        n_classes = len(self.holdout.classes)
-        if not n_classes or algorithm.many_classes:
-            return ""
-        return (
-            f"separates two classes, and the data have {n_classes}: set positive to those that"
-            " are one of the two, or leave it out"
         )
 
     def _answers(self, known: Floats) -> Floats:

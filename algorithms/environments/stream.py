@@ -120,6 +120,8 @@ class PredictedEnvironment(Environment):
     at: int
     measured: ClassVar[str] = "progressive"
     """What the loss that is the score is of, as the name of the metric begins."""
+    or_else: ClassVar[str] = "leave it out"
+    """What to do with an algorithm that knows two classes, if there are more."""
 
     def __init__(self, labels: NDArray[np.float32], data: Any, budget: int, end: int) -> None:
         super().__init__("examples", budget)
@@ -127,6 +129,12 @@ class PredictedEnvironment(Environment):
         self._task = "classes" if data.classes else data.task
         self.metric = f"{self.measured}_{'mse' if data.task == 'regression' else 'error'}"
         self._sum, self._next_point = 0.0, 1
+
+    def bars(self, algorithm: Algorithm[Any]) -> str:
+        """See `Environment.bars`: many algorithms know two classes, by the sign of a number."""
+        if not self._n_classes or algorithm.many_classes:
+            return ""
+        return f"separates two classes, and the data have {self._n_classes}: {self.or_else}"
 
     def _next(self, predictions: ArrayLike, *, probabilities: bool = False) -> NDArray[Any]:
         """Return predictions of the next examples, checked; ValueError beyond the budget."""
@@ -269,8 +277,7 @@ class StreamEnvironment(PredictedEnvironment):
         return of_classes(said.astype(np.intp), labels.astype(np.intp), self._certain[: self.at])
 
     def bars(self, algorithm: Algorithm[Any]) -> str:
-        """See `Environment.bars`: most algorithms predict numbers or two classes."""
-        n_classes = len(self.stream.classes)
+        """See `Environment.bars`: some algorithms do one task, or need each label at once."""
         if self.stream.task not in algorithm.tasks:
             (known,) = algorithm.tasks
             return f"does {known} alone, and the stream is a {self.stream.task}: leave it out"
@@ -278,9 +285,7 @@ class StreamEnvironment(PredictedEnvironment):
             return (
                 f"learns each label before the next row, not labels {self.arrival}: leave it out"
             )
-        if not n_classes or algorithm.many_classes:
-            return ""
-        return f"predicts numbers or two classes, and the stream has {n_classes}: leave it out"
+        return super().bars(algorithm)
 
 
 def next_log_point(point: int) -> int:
