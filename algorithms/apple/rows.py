@@ -38,7 +38,7 @@ LARGEST_LABEL = 1e15
 
 
 def as_rows(matrix: Any) -> Rows:
-    """Return an array or sparse matrix in the form that the kernels read, see `DENSE_ENOUGH`.
+    """Return a sparse matrix in the form that the kernels read, see `DENSE_ENOUGH`.
 
     Raises
     ------
@@ -46,22 +46,16 @@ def as_rows(matrix: Any) -> Rows:
         If a value is missing or infinite, as float32 has it.
     """
     with np.errstate(over="ignore"):
-        if sparse.issparse(matrix):
-            rows = sparse.csr_array(matrix, dtype=np.float32)
-        else:
-            rows = np.ascontiguousarray(matrix, dtype=np.float32)
-    values = rows.data if sparse.issparse(rows) else rows
-    if not np.isfinite(values).all():
-        cells = sparse.coo_array(rows)
-        bad = np.flatnonzero(~np.isfinite(cells.data))[0]
+        rows = sparse.csr_array(matrix, dtype=np.float32)
+    finite = np.isfinite(rows.data)
+    if not finite.all():
+        cells, bad = rows.tocoo(), np.argmin(finite)
         raise DataError(
             f"feature {cells.col[bad]} of row {cells.row[bad]} is {cells.data[bad]} in float32:"
             " features must be finite; impute missing values and rescale huge ones"
         )
-    full = np.count_nonzero(values) > DENSE_ENOUGH * math.prod(rows.shape)
-    if sparse.issparse(rows):
-        return rows.toarray() if full else rows
-    return rows if full else sparse.csr_array(rows)
+    full = np.count_nonzero(rows.data) > DENSE_ENOUGH * math.prod(rows.shape)
+    return rows.toarray() if full else rows
 
 
 @dataclass(frozen=True)
