@@ -97,21 +97,14 @@ def column_scales(rows: Rows) -> Doubles:
     return np.where(magnitude > 0, np.ldexp(1.0, -exponent), 1.0)
 
 
-def check_labels(labels: NDArray[Any]) -> NDArray[np.float32]:
-    """Return `labels` as float32.
-
-    Raises
-    ------
-    DataError
-        If a label is outside the domain of the squared loss in float32.
-    """
+def check_labels(labels: NDArray[Any]) -> None:
+    """Raise DataError for a label outside the domain of the squared loss in float32."""
     bad = np.flatnonzero(~(np.abs(labels) <= LARGEST_LABEL))
     if len(bad):
         raise DataError(
             f"label {labels[bad[0]]} of row {bad[0]} is outside the squared loss's domain:"
             f" labels must be finite and at most {LARGEST_LABEL:g} in magnitude; rescale them"
         )
-    return np.asarray(labels, dtype=np.float32)
 
 
 CLIP = 0.05
