@@ -125,8 +125,6 @@ PLAIN = frozenset(
 NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64, np.ndarray)
 """NumPy's types that would become numbers without being any; of a date the parts are features."""
 
-BOOLEANS = (bool, np.bool_)
-
 GAPS = ("NAType", "NaTType")
 """Types of pandas' NA and NaT, which is not needed and heavy."""
 
@@ -249,26 +247,6 @@ def text_of(value: object) -> str:
     """Return a value as a text; a flag is one text, however it is written."""
     text = label(value)
     return str(FLAGS.get(text, text))
-
-
-def flag_of(value: Any) -> float:
-    """Return 1 for true, 0 for false, however they are written; NaN for anything else."""
-    if isinstance(value, str):
-        return float(FLAGS.get(value, math.nan))
-    if isinstance(value, BOOLEANS) or finite_number(value) in (0.0, 1.0):
-        return float(value)
-    return math.nan
-
-
-def finite_number(value: Any) -> float:
-    """Return a number, which may be written as a text; NaN for anything not finite in 32 bits."""
-    if not isinstance(value, str) and (isinstance(value, BOOLEANS) or not is_number(value)):
-        return math.nan
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return math.nan
-    return number if abs(number) <= LARGEST else math.nan
 
 
 def is_number(value: Any) -> bool:

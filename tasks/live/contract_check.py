@@ -16,11 +16,9 @@ import pandas as pd
 from leaseboard.algorithms.errors import DataError, short
 from leaseboard.algorithms.tables.column_types import date_of, standard_type
 from leaseboard.algorithms.tables.values import (
-    BOOLEANS,
+    FLAGS,
     LARGEST,
     ValueKind,
-    finite_number,
-    flag_of,
     is_date,
     is_gap,
     is_number,
@@ -33,6 +31,7 @@ from leaseboard.tasks.models.columns import Values
 Reader = Callable[[Any], tuple[Any, str | None]]
 """Returns a value as JSON has it, and how it breaks a rule, such as ``is above 10``, or None."""
 
+_BOOLEANS = (bool, np.bool_)
 _EXACT = 2**53
 """Smaller integers are reals, too."""
 
@@ -70,7 +69,7 @@ def _number_reader(rule: ColumnRule, missing: str | None) -> Reader:
     def read(value: Any) -> tuple[float | None, str | None]:
         if is_gap(value):
             return None, missing
-        number = finite_number(value) + 0.0  # no -0.0
+        number = _finite(value) + 0.0  # no -0.0
         if low <= number <= high and not (whole and number % 1):
             return number, None
         if math.isnan(number):
@@ -82,9 +81,23 @@ def _number_reader(rule: ColumnRule, missing: str | None) -> Reader:
     return read
 
 
+def _finite(value: Any) -> float:
+    """Return a number, which may be written as a text; NaN for anything not finite in 32 bits."""
+    if not isinstance(value, str) and (isinstance(value, _BOOLEANS) or not is_number(value)):
+        return math.nan
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+    return number if abs(number) <= LARGEST else math.nan
+
+
 def _flag(value: Any) -> float | None:
-    number = flag_of(value)
-    return None if math.isnan(number) else number
+    """Return 1 for true, 0 for false, however they are written; None for anything else."""
+    if isinstance(value, str):
+        value = FLAGS.get(value)
+    is_flag = isinstance(value, _BOOLEANS) or _finite(value) in (0.0, 1.0)
+    return float(value) if is_flag else None
 
 
 def _date(value: Any) -> str | None:
@@ -105,7 +118,7 @@ def _word(value: Any) -> str | None:
 
 
 def _any_kind(value: Any) -> str | None:
-    return str(value) if isinstance(value, BOOLEANS) or is_date(value) else _word(value)
+    return str(value) if isinstance(value, _BOOLEANS) or is_date(value) else _word(value)
 
 
 _WORD_FAULT = f"is neither a text nor an exact number: reals are below {_EXACT} alone"
