@@ -3,8 +3,9 @@
 Vowpal Wabbit is what our kernels agree with, with its further options. Boosted trees that are
 fitted again now and then are what a person would use on a stream instead: LightGBM at its defaults
 is fitted to all labels that are known after `FIRST` of them, and again whenever their number has
-doubled, at most to the last `MOST`. Between two fits it predicts. It is a reference row of
-leaderboards and no naive baseline: the relative loss does not depend on it.
+doubled, at most to the last `MOST`. Between two fits it predicts. It gets each nominal column as
+one, which it knows to be nominal, and hour and weekday of a date as numbers. It is a reference row
+of leaderboards and no naive baseline: the relative loss does not depend on it.
 """
 
 import shlex
@@ -19,7 +20,7 @@ from leaseboard.algorithms.arrays import Doubles, Floats
 from leaseboard.algorithms.environments.arrival import StreamLearner
 from leaseboard.algorithms.environments.stream import OneModel, StreamEnvironment
 from leaseboard.algorithms.events import Parameters
-from leaseboard.algorithms.online.schema import VANILLA, Schema
+from leaseboard.algorithms.online.schema import VANILLA, Origin, Schema
 from leaseboard.algorithms.reference.ridge import one_hot
 
 
@@ -129,7 +130,8 @@ class RefittedLightGBM(OneModel):
 
     def model(self, env: StreamEnvironment) -> StreamLearner:
         """See `OneModel.model`."""
-        return Refitted(env.stream.task, len(env.stream.classes))
+        stream = env.stream
+        return Refitted(stream.task, len(stream.classes), stream.schema.origins)
 
 
 class Refitted:
@@ -141,6 +143,8 @@ class Refitted:
         "regression", or "classification".
     n_classes : int
         Where there are more than two; labels of two are -1 and 1.
+    origins : sequence of Origin
+        Of the features; empty if all are numbers.
 
     Examples
     --------
@@ -151,8 +155,16 @@ class Refitted:
     True
     """
 
-    def __init__(self, task: str, n_classes: int = 0) -> None:
+    def __init__(self, task: str, n_classes: int = 0, origins: Sequence[Origin] = ()) -> None:
         self.task, self.n_classes = task, n_classes
+        self.numbers, self.nominal = list[int](), dict[tuple[str, ...], list[int]]()
+        for j, of in enumerate(origins):
+            if of.part == "code" or (of.value and of.part not in {"hour", "weekday"}):
+                part = "" if of.part == "code" else of.part
+                self.nominal.setdefault((of.space, of.column, part), []).append(j)
+            elif not of.value and of.part != "effect":
+                self.numbers.append(j)
+        self.known: list[Doubles] = []
         self.rows: list[Floats] = []
         self.labels = [np.zeros(0, np.float32)]
         self.seen, self.due = 0, FIRST
@@ -194,8 +206,24 @@ class Refitted:
 
     def _said(self, trees: Any, examples: Floats) -> Floats | Doubles:
         """Return what the trees say: numbers, log odds of two classes, or probabilities."""
-        said = np.asarray(trees.predict(examples, raw_score=not self.n_classes))
+        rows = self._table(examples)
+        said = np.asarray(trees.predict(rows, raw_score=not self.n_classes))
         return said if self.n_classes else said.astype(np.float32)
+
+    def _categories(self, rows: Floats) -> list[Doubles]:
+        """Return each nominal column as numbers that differ between texts; 0 where it has none."""
+        every = self.nominal.values()
+        return [rows[:, own].astype(np.float64) @ (2.0 + np.arange(len(own))) for own in every]
+
+    def _table(self, rows: Floats) -> Floats | Doubles:
+        """Return what trees are fitted to: numbers, then places of categories; -1 is unknown."""
+        if not self.nominal:
+            return rows
+        columns = [rows[:, self.numbers]]
+        for known, found in zip(self.known, self._categories(rows), strict=True):
+            place = np.minimum(np.searchsorted(known, found), len(known) - 1)
+            columns.append(np.where(known[place] == found, place, -1.0)[:, None])
+        return np.hstack(columns)
 
     def _fit(self) -> None:
         """Fit trees to the last labels."""
@@ -210,5 +238,7 @@ class Refitted:
         if (labels != labels[0]).any():
             import lightgbm
 
-            data = lightgbm.Dataset(rows, labels)
+            self.known = [np.unique(found) for found in self._categories(rows)]
+            nominal = [len(self.numbers) + k for k in range(len(self.nominal))]
+            data = lightgbm.Dataset(self._table(rows), labels, categorical_feature=nominal)
             self.trees = lightgbm.train({**SETTINGS, **more}, data)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 
 from leaseboard.algorithms import plain, registry
@@ -16,6 +17,7 @@ from leaseboard.algorithms.reference.libraries import FIRST, SETTINGS, Refitted,
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES, Baselines
 from leaseboard.algorithms.reference.ridge import MOST_RIDGE, OnlineRidge
 from leaseboard.algorithms.reference.steps import CLIP
+from leaseboard.algorithms.tables.features import FeatureMap
 from tests.algorithms.played import ended
 
 
@@ -180,6 +182,30 @@ def test_labels_that_come_later_fit_it_later():
     known = trees(rows[:400], labels[:400], objective="regression")
     assert env.predictions[501:] == pytest.approx(known.predict(rows[501:]), rel=1e-5, abs=1e-6)
     assert (env.predictions[:101] == 0).all()
+
+
+def test_it_gets_a_nominal_column_as_a_person_gives_it():
+    random = np.random.default_rng(0)
+    city, shop = random.integers(60, size=1600), random.integers(3, size=1600)
+    rows, labels = pd.DataFrame({"x": random.normal(size=1600)}), random.normal(size=60)[city]
+    labels = (5 * labels + np.where(shop == 0, 0, labels) + rows["x"]).to_numpy(np.float32)
+    features = FeatureMap()
+    encoded, _ = features.encode({
+        "x": rows["x"].to_numpy(),
+        "city": np.array([f"c{k}" for k in city], dtype=object),
+        "shop": np.array([f"s{k}" if k else None for k in shop], dtype=object),
+    })  # fmt: skip
+    found = Refitted("regression", 0, features.schema().origins).learn_many(encoded, labels)
+
+    rows["city"], rows["shop"] = pd.Categorical(city), pd.Categorical(np.where(shop, shop, np.nan))
+    known = trees(rows[:800], labels[:800], objective="regression")
+    encoded_alone = Refitted("regression").learn_many(encoded, labels)
+    ours, plain, theirs = (
+        np.mean((said - labels[800:]) ** 2)
+        for said in (found[800:], encoded_alone[800:], known.predict(rows[800:]))
+    )
+    assert ours == pytest.approx(theirs, rel=0.1)
+    assert ours < 0.7 * plain
 
 
 def test_classes_are_odds_of_two_and_probabilities_of_more():
