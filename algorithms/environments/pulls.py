@@ -131,12 +131,12 @@ class PullsEnvironment(Environment):
     reserve : callable
         Seconds of the budget that trials shall leave, as known at the time.
     shares : bool
-        Under a budget in seconds a trial may take half of what is left, and an arm's first
-        one its share: what is left, divided by the arms that were not pulled yet; the first of
-        all may take `OF_FIRST` of it if it has a result whenever it is stopped. One that takes
-        longer is cut off, and the arm's next pull is that trial again. And a trial on a share
-        of the rows can be the best until there is one on more of them. One that has ended counts
-        although it took more than it might, if that is left of the budget.
+        Under a budget in seconds a trial may take half of what is left, and so may the first of
+        all, or `OF_FIRST` of it if it has a result whenever it is stopped. Any other arm's first
+        one has its share: what is left, divided by the arms that were not pulled yet. One that
+        takes longer is cut off, and the arm's next pull is that trial again. And a trial on a
+        share of the rows can be the best until there is one on more of them. One that has ended
+        counts although it took more than it might, if that is left of the budget.
     """
 
     kind: ClassVar[str] = "pulls"
@@ -246,9 +246,10 @@ class PullsEnvironment(Environment):
         left, waiting = self._left(), self.pulls.count(0)
         if not self.shares:
             return left
-        if waiting == len(self.arms) and self._trials.stoppable and self._trials.stoppable[arm]:
+        is_first = waiting == len(self.arms)
+        if is_first and self._trials.stoppable and self._trials.stoppable[arm]:
             return left * OF_FIRST
-        return left / max(LEAST_TRIALS, waiting if self.pulls[arm] == 0 else 0)
+        return left / max(LEAST_TRIALS, waiting if self.pulls[arm] == 0 and not is_first else 0)
 
     def _charge(self, trial: Trial, most: float) -> Generator[events.Event, None, Trial]:
         """Charge and report `trial`, which may cost `most`; return what a policy sees of it."""

@@ -41,13 +41,13 @@ class Asked(Listed):
 
 @pytest.mark.parametrize(("first", "most"), [(True, 60), (False, 40)])
 def test_a_trial_that_can_be_stopped_may_begin_with_most_of_what_is_not_reserved(first, most):
-    trials = Asked([(0.5, 10)], [(0.5, 10)], stoppable=(first, True))
+    trials = Asked(*[[(0.5, 10)]] * 8, stoppable=(first, *[True] * 7))
     env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True, reserve=lambda: 20.0)
     for arm in (0, 1, 1):
         ended(env.pull(arm))
 
-    # Of 80, then half of 70 and of 60.
-    assert trials.seconds == [most, 35, 30]
+    # Of 80, then a seventh of 70, as seven arms wait, and half of 60.
+    assert trials.seconds == [most, 10, 30]
 
 
 def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
