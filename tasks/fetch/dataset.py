@@ -51,8 +51,12 @@ MOST_CLASSES = 20
 """A numeric target of whole numbers with at most so many different values is nominal."""
 
 
-_DRESS = re.compile(r"^[$€£¥]? ?|[ ,.'\u2019\u00a0\u202f](?=\d{3}(?!\d))| ?[%$€£¥]?$")
-"""What people write around and within numbers: currencies, per cent, thousands apart."""
+_DRESS = re.compile(
+    r"^(?:[$€£¥]|[A-Z]{3}(?= ))? ?"
+    r"|[ ,.'\u2019\u00a0\u202f](?=\d{3}(?!\d))"
+    r"|(?: ?[%$€£¥]| [^\W\d]{1,5})?$"
+)
+"""What people write around and within numbers: currencies, per cent, units, thousands apart."""
 
 
 @dataclass(slots=True)

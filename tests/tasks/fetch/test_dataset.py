@@ -72,6 +72,8 @@ def test_targets_are_made_by_the_task_a_threshold_and_a_name():
         (Y, {"rows": "4"}, "rows=4 of 3 rows: ask for at most 3"),
         (["u", "v", "w"], {"rows": "2"}, "rows=2 of 3 classes"),
         ([f"${i}.50" for i in range(MOST_CLASSES + 1)], {}, "'y' has .* such as '.0.50'"),
+        ([f"{i}.50 EUR" for i in range(MOST_CLASSES + 1)], {}, "'y' has .* such as '0.50 EUR'"),
+        ([f"USD {i},000" for i in range(MOST_CLASSES + 1)], {}, "'y' has .* such as 'USD 0,000'"),
     ],
 )
 def test_what_cannot_be_learned_is_one_clear_line(values, options, named):
