@@ -131,9 +131,9 @@ class PullsEnvironment(Environment):
     reserve : callable
         Seconds of the budget that trials shall leave, as known at the time.
     shares : bool
-        Under a budget in seconds a trial may take half of what is left, and so may the first of
-        all, or `OF_FIRST` of it if it has a result whenever it is stopped. Any other arm's first
-        one has its share: what is left, divided by the arms that were not pulled yet. One that
+        Under a budget in seconds a trial may take half of what is left. The first of all may take
+        `OF_FIRST` of it if it has a result whenever it is stopped. Any other arm's first trial may
+        take its share: what is left, divided by the arms that were not pulled yet. One that
         takes longer is cut off, and the arm's next pull is that trial again. And a trial on a
         share of the rows can be the best until there is one on more of them. One that has ended
         counts although it took more than it might, if that is left of the budget.

@@ -269,8 +269,7 @@ class OneVsRest(Saved):
     def _widen(self) -> None:
         """Show members all classes, and what trees see of new features and races."""
         if self.pool is not None:
-            own = self.schema
-            self.pool.grow(own.n_features, self.n_classes, own.origins, self.races)
+            self.pool.grow(self.schema.n_features, self.n_classes, self.races)
 
     def _race_of_one(self) -> Race:
         """Return a race of one class of many, which share the members."""

@@ -164,7 +164,7 @@ class Refitted:
                 self.nominal.setdefault((of.space, of.column, part), []).append(j)
             elif not of.value and of.part != "effect":
                 self.numbers.append(j)
-        self.known: list[Doubles] = []
+        self.categories: list[Doubles] = []
         self.rows: list[Floats] = []
         self.labels = [np.zeros(0, np.float32)]
         self.seen, self.due = 0, FIRST
@@ -217,10 +217,10 @@ class Refitted:
 
     def _table(self, rows: Floats) -> Floats | Doubles:
         """Return what trees are fitted to: numbers, then places of categories; -1 is unknown."""
-        if not self.nominal:
+        if not self.numbers and not self.nominal:
             return rows
         columns = [rows[:, self.numbers]]
-        for known, found in zip(self.known, self._categories(rows), strict=True):
+        for known, found in zip(self.categories, self._categories(rows), strict=True):
             place = np.minimum(np.searchsorted(known, found), len(known) - 1)
             columns.append(np.where(known[place] == found, place, -1.0)[:, None])
         return np.hstack(columns)
@@ -238,7 +238,7 @@ class Refitted:
         if (labels != labels[0]).any():
             import lightgbm
 
-            self.known = [np.unique(found) for found in self._categories(rows)]
+            self.categories = [np.unique(found) for found in self._categories(rows)]
             nominal = [len(self.numbers) + k for k in range(len(self.nominal))]
             data = lightgbm.Dataset(self._table(rows), labels, categorical_feature=nominal)
             self.trees = lightgbm.train({**SETTINGS, **more}, data)

@@ -174,7 +174,7 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
     Examples
     --------
     >>> parts_of("when", np.datetime64("2024-02-29"))[:2]
-    [('when weekday', 'thursday'), ('when year sine', 0.858402)]
+    [('when weekday', 'thursday'), ('when day of week', 3.0)]
     """
     if (type(value) is float and abs(value) <= LARGEST) or isinstance(value, str):
         return [(name, value)]  # most values are

@@ -313,7 +313,7 @@ def _effects(order: Order, arrays: Arrays) -> Any:
     from sklearn.model_selection import KFold
     from sklearn.preprocessing import TargetEncoder
 
-    fewest = min(len(fold.train_y) for fold in arrays.folds)
+    fewest = round(order.fidelity * min(len(fold.train_y) for fold in arrays.folds))
     parts = KFold(max(2, min(5, fewest)), shuffle=True, random_state=order.seed)
     targets = "continuous" if arrays.task == "regression" else "auto"
     return TargetEncoder(target_type=targets, cv=parts)

@@ -51,12 +51,10 @@ MOST_CLASSES = 20
 """A numeric target of whole numbers with at most so many different values is nominal."""
 
 
-_DRESS = re.compile(
-    r"^(?:[$€£¥]|[A-Z]{3}(?= ))? ?"
-    r"|[ ,.'\u2019\u00a0\u202f](?=\d{3}(?!\d))"
-    r"|(?: ?[%$€£¥]| [^\W\d]{1,5})?$"
-)
-"""What people write around and within numbers: currencies, per cent, units, thousands apart."""
+_DRESS = re.compile(r"^[$€£¥]? ?|[ ,.'\u2019\u00a0\u202f](?=\d{3}(?!\d))| ?[%$€£¥]?$")
+"""What people write around and within numbers: currencies, per cent, thousands apart."""
+_UNIT = re.compile(r"(?<=\d) [^\W\d]{1,5}$")
+"""What they write after all of them, such as EUR or kg."""
 
 
 @dataclass(slots=True)
@@ -205,7 +203,9 @@ def _refuse_dressed_numbers(target: pd.Series) -> None:
     different = target.dropna().unique()
     if len(different) <= MOST_CLASSES:
         return
-    bare = [_DRESS.sub("", str(text)) for text in different]
+    units = {found[0] if (found := _UNIT.search(str(text))) else "" for text in different}
+    unit = units.pop() if len(units) == 1 else ""
+    bare = [_DRESS.sub("", str(text).removesuffix(unit)) for text in different]
     if all(map(columns.is_numeral, bare)) and not all(map(columns.is_numeral, different)):
         raise DataError(
             f"target {str(target.name)!r} has {len(different)} different texts that are written"

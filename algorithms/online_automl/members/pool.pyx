@@ -185,15 +185,13 @@ cdef class MemberPool:
         0 for numbers.
     seed : int
         Of what members draw.
-    origins : sequence of Origin
-        Of the features; empty if all are numbers.
     """
 
     kept = ("at", "boosts", "view", "members", "leases", "moments", "seen")
 
-    def __init__(self, n_features: int, n_classes: int, seed: int = 0, origins=()) -> None:
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         self.n_features, self.n_classes, self.at = n_features, n_classes, 0
-        self.view = TreeView(origins, n_features)
+        self.view = TreeView(n_features)
         self.boosts = boosted.library() is not None
         self.members = [kind(self._columns(m), n_classes, seed) for m, kind in enumerate(KINDS)]
         self.leases = Leases(FIRST_LEASES)
@@ -232,10 +230,10 @@ cdef class MemberPool:
         """What the prediction without members costs an example."""
         return TODAY_OPERATIONS * max(1, self.n_classes - 1)
 
-    def grow(self, n_features: int, n_classes: int, origins=(), races=()) -> None:
+    def grow(self, n_features: int, n_classes: int, races=()) -> None:
         """Go on with more columns, which were 0 until now, more classes, and races of them."""
         self.n_features, self.n_classes = n_features, n_classes
-        self.view.grow(origins, n_features, races)
+        self.view.grow(n_features, races)
         for m, member in enumerate(self.members):
             if n := self._columns(m):
                 member.grow(n, n_classes)
@@ -334,6 +332,7 @@ cdef class MemberPool:
 
     def fill(self, state) -> None:
         """See `plain.Saved.fill`; boosted trees are there as they were when the model began."""
+        # Trees have as many columns as when the model was saved.
         self.view.fill(state["view"])
         if self.boosts != state["boosts"]:
             self.boosts = state["boosts"]
@@ -397,8 +396,8 @@ cdef class NumberPool(MemberPool):
 
     kept = (*MemberPool.kept, "weights", "covariance", "noise", "known")
 
-    def __init__(self, n_features: int, gamma: float, seed: int = 0, origins=()) -> None:
-        super().__init__(n_features, 0, seed, origins)
+    def __init__(self, n_features: int, gamma: float, seed: int = 0) -> None:
+        super().__init__(n_features, 0, seed)
         self.weights, self.noise = np.zeros(N_MEMBERS), np.zeros(3)
         self.covariance = _VARIANCE * np.eye(N_MEMBERS)
         self.known = Mixture(0, N_EXPERTS, np.arange(N_EXPERTS), gamma, 0)
@@ -525,8 +524,8 @@ cdef class ClassPool(MemberPool):
 
     kept = (*MemberPool.kept, "weights", "curvature", "bayes", "lost", "came")
 
-    def __init__(self, n_features: int, n_classes: int, seed: int = 0, origins=()) -> None:
-        super().__init__(n_features, n_classes, seed, origins)
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
+        super().__init__(n_features, n_classes, seed)
         self.weights = np.eye(N_STACKED)[0].copy()
         self.curvature = PRIOR * np.eye(N_STACKED)
         self.bayes = new_weights(N_EXPERTS)
@@ -539,10 +538,10 @@ cdef class ClassPool(MemberPool):
         self._logs, self._experts = np.zeros(N_STACKED * k), np.zeros(N_EXPERTS * k)
         self._shown = np.zeros(N_EXPERTS)
 
-    def grow(self, n_features: int, n_classes: int, origins=(), races=()) -> None:
+    def grow(self, n_features: int, n_classes: int, races=()) -> None:
         """See `MemberPool.grow`."""
         self.came = np.pad(self.came, (0, n_classes - self.n_classes))
-        super().grow(n_features, n_classes, origins, races)
+        super().grow(n_features, n_classes, races)
 
     def weighed(self):
         """Return the weights of the six."""

@@ -100,10 +100,9 @@ cdef class Ensemble:
         self.baselines = self._protected(n_features)
         self.known = Mixture(b, b + N_SIMPLE, self.baselines, gamma, b + RIDGE)
         if classes:
-            self.log_odds, self.pool = LogOdds(b), ClassPool(n_features, 2, seed, origins)
+            self.log_odds, self.pool = LogOdds(b), ClassPool(n_features, 2, seed)
         else:
-            self.intervals = Intervals(levels)
-            self.pool = NumberPool(n_features, gamma, seed, origins)
+            self.intervals, self.pool = Intervals(levels), NumberPool(n_features, gamma, seed)
 
     def _protected(self, n_features):
         more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
@@ -119,7 +118,7 @@ cdef class Ensemble:
         self.texts.grow(origins)
         self.expansion.grow(n_features)
         if self.pool is not None:
-            self.pool.grow(n_features, self.pool.n_classes, origins)
+            self.pool.grow(n_features, self.pool.n_classes)
         protected = self._protected(n_features)
         if len(protected) > len(self.baselines):
             self.known.join(protected[len(protected) - 1])

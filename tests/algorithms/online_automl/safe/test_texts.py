@@ -98,7 +98,7 @@ def test_trees_of_many_classes_see_effects_on_each_as_quarters():
     assert seen[view.effects[:, 0]].any()
     trees, fourier, neighbours, boosted = whole.pool.members
     assert fourier.n_features == neighbours.n_features == 11
-    assert trees.n_features == boosted.n_features == 11 + 3 + 9
+    assert trees.n_features == boosted.n_features == 11 + 9
 
 
 def test_trees_of_a_hundred_classes_see_effects_on_the_first():
