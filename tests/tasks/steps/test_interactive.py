@@ -68,7 +68,7 @@ def test_one_that_fails_leaves_the_others(tmp_path):
     found = race(["vanilla", f"{bad}:Bad", "online-automl"], STREAM)
 
     (line,) = found.failures
-    assert "crash: ZeroDivisionError: at the start" in line
+    assert f"crash: {bad}:5: ZeroDivisionError: at the start" in line
     assert line in str(found)
     assert "at the start" in found._repr_html_()
     assert found.table.loc[f"{bad}:Bad", "ok"] == 0
