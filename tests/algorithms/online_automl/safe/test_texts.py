@@ -84,7 +84,7 @@ def test_trees_of_many_classes_see_effects_on_each_as_quarters():
         whole.calls.row[:] = row
         whole.predict(row, later=t % 2 > 0)
         whole.calls.learn(float(number), 1.0)
-        if t <= 40 or t == 120:  # there are no members, or one has just grown by the class
+        if t <= 40 or t == 120:  # before there are members, or as one grows by the class
             continue
 
         view, seen = whole.pool.view, whole.pool.members[BOOSTED].remembered[0][-1]
